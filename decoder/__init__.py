@@ -1,0 +1,1 @@
+"""The bundled decoder. It imports rampion; rampion never imports it, and meets it only through the Decoder protocol."""

@@ -1,0 +1,8 @@
+"""The house's C types. One real type, one row (offset) type, one id type."""
+
+from libc.stdint cimport int64_t, uint8_t, uint32_t
+
+ctypedef double real
+ctypedef int64_t row_t
+ctypedef uint32_t id_t
+ctypedef uint8_t byte_t

@@ -1,0 +1,45 @@
+"""The only door to the kernels. RAMPION_KERNELS=reference runs their plain-Python twins instead, and says so.
+
+There is no silent slow path: if the compiled modules are missing, importing this module raises.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+MODULES = {
+    "contrast": ("contrast",),
+    "epoch": ("epoch",),
+    "gather": ("gather",),
+    "pack": ("pack", "unpack"),
+    "score": ("score",),
+}
+
+NAME = os.environ.get("RAMPION_KERNELS", "compiled")
+_PACKAGES = {"compiled": "rampion._core", "reference": "rampion._reference"}
+
+if TYPE_CHECKING:
+    from rampion._core.contrast import contrast as contrast
+    from rampion._core.epoch import epoch as epoch
+    from rampion._core.gather import gather as gather
+    from rampion._core.pack import pack as pack
+    from rampion._core.pack import unpack as unpack
+    from rampion._core.score import score as score
+else:
+    if NAME not in _PACKAGES:
+        raise ImportError(f"RAMPION_KERNELS={NAME!r}: expected 'compiled' or 'reference'")
+    if NAME == "reference":
+        logging.getLogger("rampion").warning("running on the plain-Python kernels (RAMPION_KERNELS=reference): correct and slow")
+    for module, functions in MODULES.items():
+        try:
+            loaded = import_module(f"{_PACKAGES[NAME]}.{module}")
+        except ModuleNotFoundError as error:
+            raise ImportError(
+                f"the compiled kernel {_PACKAGES[NAME]}.{module} is missing; build it with 'pip install .' in the "
+                "source folder (or set RAMPION_KERNELS=reference to run the slow plain-Python kernels)"
+            ) from error
+        for function in functions:
+            globals()[function] = getattr(loaded, function)
