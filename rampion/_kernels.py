@@ -11,10 +11,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 MODULES = {
-    "contrast": ("contrast",),
+    "contrast": ("contrast", "side"),
     "epoch": ("epoch",),
     "gather": ("gather",),
-    "pack": ("pack", "unpack"),
+    "pack": ("pack",),
     "score": ("score",),
 }
 
@@ -23,10 +23,10 @@ _PACKAGES = {"compiled": "rampion._core", "reference": "rampion._reference"}
 
 if TYPE_CHECKING:
     from rampion._core.contrast import contrast as contrast
+    from rampion._core.contrast import side as side
     from rampion._core.epoch import epoch as epoch
     from rampion._core.gather import gather as gather
     from rampion._core.pack import pack as pack
-    from rampion._core.pack import unpack as unpack
     from rampion._core.score import score as score
 else:
     if NAME not in _PACKAGES:

@@ -1,0 +1,87 @@
+"""Online passes of a contrast loss: visit segments in a given order, step after each (S4, Algorithm 1; S4.3).
+
+Weights are origin + scale * movement, so that pulling all of them towards the origin costs one product.
+A step is min(cap, violation / (curvature |df|^2)): curvature 0 is SGD with the rate cap, curvature 1 the PA-I step.
+Twin: rampion/_reference/epoch.py
+"""
+
+from libc.math cimport INFINITY
+
+from rampion._core.pull cimport pull
+from rampion._core.segment cimport add_slopes, fill_scores
+from rampion._core.types cimport id_t, real, row_t
+
+
+cdef inline real step_length(real cap, real curvature, real violation, const real[::1] work, row_t base, row_t size) \
+        except? -1.0 nogil:
+    cdef real square = 0.0
+    cdef row_t j
+    if curvature == 0.0:
+        return cap
+    for j in range(base, base + size):
+        square += work[j] * work[j]
+    if square == 0.0 or violation <= 0.0:
+        return 0.0
+    return min(cap, violation / (curvature * square))
+
+
+cdef inline int fold(real[::1] movement, real scale) except -1 nogil:
+    cdef row_t j
+    for j in range(movement.shape[0]):
+        movement[j] *= scale
+    return 0
+
+
+def epoch(lists, const row_t[::1] order, up, down, step, const real[::1] origin, real[::1] movement, real[::1] work):
+    """Move movement through the segments of order and return the summed violations; step is (cap, curvature, decay).
+
+    work holds the widest segment's local weights and local gradient, then the longest segment's scores and masses.
+    """
+    cdef const row_t[::1] bounds = lists.bounds, feature_bounds = lists.feature_bounds, entry_bounds = lists.entry_bounds
+    cdef const real[::1] dense = lists.dense, values = lists.values, up_handicap = up[0], down_handicap = down[0]
+    cdef const id_t[::1] features = lists.features, entries = lists.entries
+    cdef real up_softness = up[1], down_softness = down[1], cap = step[0], curvature = step[1], decay = step[2]
+    cdef real scale = 1.0, total = 0.0, raised, lowered, pace
+    cdef row_t width = lists.width, local_size = lists.local_size, longest = lists.longest
+    cdef row_t visit, s, i, j, start, end, size, first, f
+    cdef row_t gradient = local_size, scores = 2 * local_size, mass = 2 * local_size + longest
+    with nogil:
+        for visit in range(order.shape[0]):
+            s = order[visit]
+            start = bounds[s]
+            end = bounds[s + 1]
+            first = feature_bounds[s]
+            size = feature_bounds[s + 1] - first
+            for j in range(width):
+                work[j] = origin[j] + scale * movement[j]
+            for j in range(size):
+                f = features[first + j]
+                work[width + j] = origin[f] + scale * movement[f]
+            fill_scores(dense, width, entries, entry_bounds, values, start, end, work, work, scores)
+            for i in range(end - start):
+                work[mass + i] = 0.0
+            raised = pull(work, scores, up_handicap, start, end, up_softness, 1.0, work, mass)
+            if raised != -INFINITY and down_softness >= 0.0:    # measured as the down side measures: S4.3
+                raised = 0.0
+                for i in range(end - start):
+                    if work[mass + i] != 0.0:
+                        raised += work[mass + i] * (work[scores + i] + down_handicap[start + i])
+            lowered = pull(work, scores, down_handicap, start, end, down_softness, -1.0, work, mass)
+            scale *= 1.0 - decay
+            if scale < 1e-100:
+                fold(movement, scale)
+                scale = 1.0
+            if raised == -INFINITY or lowered == -INFINITY:
+                continue
+            total += lowered - raised
+            for j in range(width + size):
+                work[gradient + j] = 0.0
+            add_slopes(dense, width, entries, entry_bounds, values, start, end, work, mass, work, gradient)
+            pace = step_length(cap, curvature, lowered - raised, work, gradient, width + size) / scale
+            for j in range(width + size):
+                if work[gradient + j] != 0.0:
+                    f = j if j < width else features[first + j - width]
+                    movement[f] += pace * work[gradient + j]
+        if scale != 1.0:
+            fold(movement, scale)
+    return total

@@ -1,0 +1,18 @@
+"""Slopes become a gradient: X^T slopes, one scatter per segment.
+
+Twin: rampion/_core/gather.pyx
+"""
+
+from __future__ import annotations
+
+from rampion._reference.segment import Plain
+
+
+def gather(lists, slopes, scratch, gradient):
+    """Add to gradient the sum of slope * f(candidate); scratch holds the widest segment's local gradient."""
+    plain, slopes, total = Plain(lists), slopes.tolist(), gradient.tolist()
+    for s in range(len(plain.bounds) - 1):
+        local = plain.gradient(s, slopes[plain.bounds[s] : plain.bounds[s + 1]])
+        for f, value in zip(plain.local_features(s), local, strict=True):
+            total[f] += value
+    gradient[:] = total

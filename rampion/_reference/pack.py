@@ -1,0 +1,43 @@
+"""Flat rows of features become the segments of a store: dense block, own dictionary, entries in dictionary order.
+
+Twin: rampion/_core/pack.pyx
+"""
+
+from __future__ import annotations
+
+
+def pack(rows, picks, places, lists, work):
+    """Fill lists with the rows picks, feature ids renamed by places: ids below lists.width dense, zeros elsewhere dropped.
+
+    lists.bounds is given; lists.dense comes zeroed, the other arrays at least long enough. work holds a zeroed stamp for
+    every feature, and for the largest segment: column starts, a cursor a candidate, and (candidate, value) an entry.
+    """
+    row_bounds, ids, row_values = rows.entry_bounds.tolist(), rows.ids.tolist(), rows.values.tolist()
+    places, bounds, width = places.tolist(), lists.bounds.tolist(), lists.width
+    dense, picks = lists.dense.tolist(), picks.tolist()
+    features, feature_bounds, entries, values, entry_bounds = [], [0], [], [], [0]
+    for start, end in zip(bounds, bounds[1:], strict=False):
+        segment = []
+        for i in range(start, end):
+            sparse = []
+            for e in range(row_bounds[picks[i]], row_bounds[picks[i] + 1]):
+                f = places[ids[e]]
+                if f < width:
+                    dense[start * width + f * (end - start) + i - start] = row_values[e]
+                elif row_values[e] != 0.0:
+                    sparse.append((f, row_values[e]))
+            segment.append(sorted(sparse, key=lambda entry: entry[0]))
+        dictionary = sorted({f for sparse in segment for f, _ in sparse})
+        local = {f: j for j, f in enumerate(dictionary)}
+        features += dictionary
+        feature_bounds.append(len(features))
+        for sparse in segment:
+            entries += [local[f] for f, _ in sparse]
+            values += [value for _, value in sparse]
+            entry_bounds.append(len(entries))
+    lists.dense[:] = dense
+    lists.features[: len(features)] = features
+    lists.feature_bounds[:] = feature_bounds
+    lists.entries[: len(entries)] = entries
+    lists.values[: len(values)] = values
+    lists.entry_bounds[:] = entry_bounds

@@ -1,0 +1,32 @@
+"""One side of a contrast loss: the (soft)max of score + handicap over a segment, and its derivative.
+
+Twin: rampion/_core/pull.pxd, where the law of a side is written.
+"""
+
+from __future__ import annotations
+
+from math import exp, inf, log
+
+
+def pull(scores, handicaps, softness):
+    """The value of a side over one segment, and the mass of every candidate."""
+    if softness < 0.0:
+        total = 0.0
+        for score, mass in zip(scores, handicaps, strict=True):
+            if mass != 0.0:
+                total += mass * score
+        return (total if any(handicaps) else -inf), handicaps
+    top, winner = -inf, -1
+    for i, (score, handicap) in enumerate(zip(scores, handicaps, strict=True)):
+        value = score + handicap
+        if value > top or (value == top and winner >= 0 and handicap > handicaps[winner]):
+            top, winner = value, i
+    if winner < 0:
+        return -inf, [0.0] * len(scores)
+    if softness == 0.0:
+        return top, [1.0 if i == winner else 0.0 for i in range(len(scores))]
+    powers = [exp((score + handicap - top) / softness) for score, handicap in zip(scores, handicaps, strict=True)]
+    total = 0.0
+    for power in powers:
+        total += power
+    return top + softness * log(total), [power / total for power in powers]

@@ -1,0 +1,425 @@
+"""The store: every segment's candidates as a small matrix with its own feature dictionary.
+
+Built and proved in one place, immutable afterwards; kernels take only arrays of a store. Order is part of the data:
+candidates stand as the decoder listed them, merged ones in order of first appearance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rampion import _kernels
+from rampion.errors import StoreError
+from rampion.features import Features
+from rampion.text import Texts
+
+if TYPE_CHECKING:
+    from rampion.vocab import Names
+
+Reals = NDArray[np.float64]
+Offsets = NDArray[np.int64]
+Ids = NDArray[np.uint32]
+
+
+class Rows(NamedTuple):
+    """Flat candidates with global feature ids, as a reader gives them: whole segments, features in any order."""
+
+    segments: Texts
+    bounds: Offsets
+    texts: Texts
+    entry_bounds: Offsets
+    ids: Ids
+    values: Reals
+    scores: Reals
+    notes: Texts
+    metrics: dict[str, Reals]
+
+
+class Lists(NamedTuple):
+    """What kernels see. Dense block of segment s: dense[width * bounds[s]:], feature by feature; no values means all 1."""
+
+    bounds: Offsets
+    dense: Reals
+    width: int
+    features: Ids
+    feature_bounds: Offsets
+    entries: Ids
+    entry_bounds: Offsets
+    values: Reals
+
+    @property
+    def local_size(self) -> int:
+        """The most features of one segment."""
+        return self.width + int(np.diff(self.feature_bounds).max(initial=0))
+
+    @property
+    def longest(self) -> int:
+        """The most candidates of one segment."""
+        return int(np.diff(self.bounds).max(initial=0))
+
+
+class _Work(NamedTuple):
+    stamps: Ids
+    starts: Offsets
+    cursors: Offsets
+    owners: Ids
+    values: Reals
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidates:
+    """Candidates of many segments. `seen` is the decoding iteration that last produced a candidate."""
+
+    lists: Lists
+    features: Features
+    segments: Texts
+    texts: Texts
+    scores: Reals
+    notes: Texts
+    metrics: dict[str, Reals]
+    seen: NDArray[np.int32]
+
+    def __post_init__(self) -> None:
+        _prove(self)
+        for array in self.arrays().values():
+            array.flags.writeable = False
+
+    @classmethod
+    def build(cls, names: Names, runs: Sequence[list[Rows]]) -> list[Candidates]:
+        """One store a run, all with the same features; dense is what every candidate of every run has.
+
+        The rows are consumed, so that the flat and the packed form of a large file never stand in memory together.
+        """
+        counts = np.zeros(len(names), np.int64)
+        total = 0
+        for rows in (rows for run in runs for rows in run):
+            counts += np.bincount(rows.ids, minlength=len(names))
+            total += len(rows.texts)
+        dense = (counts == total) & (total > 0)
+        width = int(dense.sum())
+        places = np.empty(len(names), np.uint32)
+        order = np.concatenate([np.flatnonzero(dense), np.flatnonzero(~dense)])
+        places[order] = np.arange(len(names), dtype=np.uint32)
+        features = Features(names.texts().take(order), width)
+        stores = []
+        for run in runs:
+            parts = []
+            while run:
+                rows = run.pop(0)
+                parts.append(_pack(rows, np.arange(len(rows.texts)), rows.bounds, rows.segments, places, features))
+            stores.append(cls._join(parts, features))
+        return stores
+
+    @classmethod
+    def _join(cls, parts: list[Candidates], features: Features) -> Candidates:
+        if len(parts) == 1:
+            return parts[0]
+        lists = [part.lists for part in parts]
+        counted = any(len(part.values) for part in lists)
+        columns = {name: None for part in parts for name in part.metrics}
+        return cls(
+            Lists(
+                _chain([part.bounds for part in lists]),
+                _concatenate([part.dense for part in lists], np.float64),
+                features.width,
+                _concatenate([part.features for part in lists], np.uint32),
+                _chain([part.feature_bounds for part in lists]),
+                _concatenate([part.entries for part in lists], np.uint32),
+                _chain([part.entry_bounds for part in lists]),
+                _concatenate([part.values if len(part.values) else np.ones(len(part.entries)) for part in lists], np.float64)
+                if counted
+                else np.zeros(0),
+            ),
+            features,
+            Texts.join([part.segments for part in parts]),
+            Texts.join([part.texts for part in parts]),
+            _concatenate([part.scores for part in parts], np.float64),
+            Texts.join([part.notes for part in parts]),
+            {
+                name: np.concatenate([part.metrics.get(name, np.full(len(part), np.nan)) for part in parts])
+                for name in columns
+            },
+            _concatenate([part.seen for part in parts], np.int32),
+        )
+
+    def __len__(self) -> int:
+        """The number of candidates."""
+        return len(self.texts)
+
+    @property
+    def bounds(self) -> Offsets:
+        return self.lists.bounds
+
+    def rank(self) -> Offsets:
+        """Each candidate's place in its list, from 0."""
+        return np.arange(len(self)) - np.repeat(self.bounds[:-1], np.diff(self.bounds))
+
+    # Weights meet features in the next two functions only.
+
+    def score(self, weights: Reals) -> Reals:
+        """weights . f of every candidate."""
+        scores = np.empty(len(self))
+        _kernels.score(self.lists, weights, np.empty(self.lists.local_size), scores)
+        return scores
+
+    def gather(self, slopes: Reals) -> Reals:
+        """The gradient: sum of slope * f over all candidates."""
+        gradient = np.zeros(len(self.features))
+        _kernels.gather(self.lists, slopes, np.empty(self.lists.local_size), gradient)
+        return gradient
+
+    def rows(self) -> Rows:
+        """The candidates flat again; ids are those of `features`."""
+        lists, width = self.lists, self.lists.width
+        counts = np.diff(lists.entry_bounds) + width
+        entry_bounds = np.concatenate([[0], np.cumsum(counts)])
+        ids, values = np.empty(entry_bounds[-1], np.uint32), np.empty(entry_bounds[-1])
+        for s, (start, end) in enumerate(zip(lists.bounds[:-1], lists.bounds[1:], strict=True)):
+            first, last = entry_bounds[start], entry_bounds[end]
+            dense = (entry_bounds[start:end, None] + np.arange(width)).ravel()
+            ids[dense] = np.tile(np.arange(width, dtype=np.uint32), end - start)
+            values[dense] = lists.dense[width * start : width * end].reshape(width, end - start).T.ravel()
+            sparse = np.ones(last - first, bool)
+            sparse[dense - first] = False
+            entries = slice(lists.entry_bounds[start], lists.entry_bounds[end])
+            dictionary = lists.features[lists.feature_bounds[s] : lists.feature_bounds[s + 1]]
+            ids[first:last][sparse] = dictionary[lists.entries[entries]]
+            values[first:last][sparse] = lists.values[entries] if len(lists.values) else 1.0
+        return Rows(
+            self.segments, self.bounds, self.texts, entry_bounds, ids, values, self.scores, self.notes, dict(self.metrics)
+        )
+
+    def take(self, picks: Offsets, bounds: Offsets, segments: Texts) -> Candidates:
+        """The candidates at `picks`, grouped by `bounds` into `segments`."""
+        same = np.arange(len(self.features), dtype=np.uint32)
+        taken = _pack(self.rows(), picks, bounds, segments, same, self.features)
+        return replace(taken, seen=self.seen[picks])
+
+    def keep(self, kept: NDArray[np.bool_]) -> Candidates:
+        """The marked candidates only; segments stay, even empty ones."""
+        bounds = np.concatenate([[0], np.cumsum(kept)])[self.bounds]
+        return self.take(np.flatnonzero(kept), bounds, self.segments)
+
+    def __getitem__(self, segments: slice | Offsets | Sequence[int]) -> Candidates:
+        """Whole segments, in the order asked for."""
+        chosen = np.arange(len(self.segments))[segments]
+        lengths = np.diff(self.bounds)[chosen]
+        bounds = np.concatenate([[0], np.cumsum(lengths)])
+        picks = np.arange(bounds[-1]) + np.repeat(self.bounds[:-1][chosen] - bounds[:-1], lengths)
+        return self.take(picks, bounds, self.segments.take(chosen))
+
+    def at(self, iteration: int) -> Candidates:
+        """The same candidates, produced by the decoding iteration given."""
+        return replace(self, seen=np.full(len(self), iteration, np.int32))
+
+    def distinct(self) -> Candidates:
+        """Without the later of any two candidates of a segment that have the same tokens and the same features (S1, C2)."""
+        kept, seen = _first_of_equals(self)
+        return self if kept.all() else replace(self, seen=seen).keep(kept)
+
+    def merge(self, fresh: Candidates) -> Candidates:
+        """The union, segment by segment: these candidates first, then what is new; `seen` is the latest of equals."""
+        features, mine, theirs = self.features.union(fresh.features)
+        ours, others = self.rows(), fresh.rows()
+        names = {name: s for s, name in enumerate(self.segments)}
+        additional = [s for s, name in enumerate(fresh.segments) if name not in names]
+        partner = {names[name]: s for s, name in enumerate(fresh.segments) if name in names}
+        picks, lengths = [], []
+        for s in range(len(self.segments)):
+            span = [np.arange(self.bounds[s], self.bounds[s + 1])]
+            if s in partner:
+                span.append(np.arange(fresh.bounds[partner[s]], fresh.bounds[partner[s] + 1]) + len(self))
+            picks += span
+            lengths.append(sum(map(len, span)))
+        for s in additional:
+            picks.append(np.arange(fresh.bounds[s], fresh.bounds[s + 1]) + len(self))
+            lengths.append(len(picks[-1]))
+        both = _join_rows(ours, others, len(self.features))
+        segments = Texts.join([self.segments, fresh.segments.take(np.array(additional, np.int64))])
+        order = _concatenate(picks, np.int64)
+        bounds = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+        merged = _pack(both, order, bounds, segments, np.concatenate([mine, theirs]), features)
+        return replace(merged, seen=np.concatenate([self.seen, fresh.seen])[order]).distinct()
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Every array of the store by name: what its binary form holds."""
+        lists = {name: array for name, array in self.lists._asdict().items() if name != "width"}
+        texts = {"names": self.features.names, "segments": self.segments, "texts": self.texts, "notes": self.notes}
+        blobs = {f"{name}.{part}": getattr(text, part) for name, text in texts.items() for part in ("blob", "bounds")}
+        metrics = {f"metric:{name}": column for name, column in self.metrics.items()}
+        return lists | blobs | metrics | {"scores": self.scores, "seen": self.seen}
+
+    def meta(self) -> dict[str, int]:
+        return {"width": self.lists.width}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Candidates:
+        """The store whose `arrays` and `meta` these are; anything that does not fit together is a StoreError."""
+        width = meta.get("width")
+        if not isinstance(width, int) or width < 0:
+            raise StoreError(f"the store's width is {width!r}, expected a count; the file is damaged")
+        try:
+            texts = {
+                name: Texts(arrays[f"{name}.blob"], arrays[f"{name}.bounds"])
+                for name in ("names", "segments", "texts", "notes")
+            }
+            fields = {name: arrays[name] for name in Lists._fields if name != "width"}
+            metrics = {name[7:]: array for name, array in arrays.items() if name.startswith("metric:")}
+            scores, seen = arrays["scores"], arrays["seen"]
+        except KeyError as error:
+            raise StoreError(f"the store lacks its array {error}; the file is damaged or of another version") from error
+        lists = Lists(**fields, width=width)
+        return cls(
+            lists, Features(texts["names"], width), texts["segments"], texts["texts"], scores, texts["notes"], metrics, seen
+        )
+
+
+def _concatenate(parts: Sequence[NDArray[Any]], dtype: type) -> NDArray[Any]:
+    return np.concatenate(parts) if parts else np.zeros(0, dtype)
+
+
+def _chain(bounds: Iterable[Offsets]) -> Offsets:
+    """Bounds of things laid end to end."""
+    return np.concatenate([[0], np.cumsum(np.concatenate([np.zeros(0, np.int64), *map(np.diff, bounds)]))]).astype(np.int64)
+
+
+def _join_rows(first: Rows, second: Rows, shift: int) -> Rows:
+    """Both, the feature ids of the second moved up by `shift`; its segments are not regrouped."""
+    absent = {name: np.nan for name in first.metrics | second.metrics}
+    return Rows(
+        Texts.join([first.segments, second.segments]),
+        _chain([first.bounds, second.bounds]),
+        Texts.join([first.texts, second.texts]),
+        _chain([first.entry_bounds, second.entry_bounds]),
+        np.concatenate([first.ids, second.ids + np.uint32(shift)]),
+        np.concatenate([first.values, second.values]),
+        np.concatenate([first.scores, second.scores]),
+        Texts.join([first.notes, second.notes]),
+        {
+            name: np.concatenate([rows.metrics.get(name, np.full(len(rows.texts), gap)) for rows in (first, second)])
+            for name, gap in absent.items()
+        },
+    )
+
+
+def _pack(
+    rows: Rows, picks: Offsets, bounds: Offsets, segments: Texts, places: Ids, features: Features
+) -> Candidates:
+    """The store of rows[picks], feature ids renamed by places."""
+    width, n = features.width, len(picks)
+    counts = np.diff(rows.entry_bounds)[picks]
+    largest = int(np.diff(np.concatenate([[0], np.cumsum(counts)])[bounds]).max(initial=0))
+    longest = int(np.diff(bounds).max(initial=0))
+    room = int(counts.sum())
+    lists = Lists(
+        np.ascontiguousarray(bounds, np.int64),
+        np.zeros(width * n),
+        width,
+        np.empty(room, np.uint32),
+        np.empty(len(bounds), np.int64),
+        np.empty(room, np.uint32),
+        np.empty(n + 1, np.int64),
+        np.empty(room),
+    )
+    work = _Work(
+        np.zeros(len(features), np.uint32),
+        np.empty(largest + 1, np.int64),
+        np.empty(longest, np.int64),
+        np.empty(largest, np.uint32),
+        np.empty(largest),
+    )
+    _kernels.pack(rows, np.ascontiguousarray(picks, np.int64), places, lists, work)
+    entries, dictionary = int(lists.entry_bounds[-1]), int(lists.feature_bounds[-1])
+    values = lists.values[:entries]
+    return Candidates(
+        lists._replace(
+            features=lists.features[:dictionary].copy(),
+            entries=lists.entries[:entries].copy(),
+            values=np.zeros(0) if (values == 1.0).all() else values.copy(),
+        ),
+        features,
+        segments,
+        rows.texts.take(picks),
+        rows.scores[picks],
+        rows.notes.take(picks),
+        {name: column[picks] for name, column in rows.metrics.items()},
+        np.zeros(n, np.int32),
+    )
+
+
+def _first_of_equals(store: Candidates) -> tuple[NDArray[np.bool_], NDArray[np.int32]]:
+    """Which candidates are the first of their kind in their segment, and the latest iteration of each kind.
+
+    Equal candidates have equal scores under any weights, so random weights tell most of the others apart at once.
+    """
+    scores = store.score(np.random.default_rng(0).standard_normal(len(store.features)))
+    owner = np.repeat(np.arange(len(store.segments)), np.diff(store.bounds))
+    order = np.lexsort((np.arange(len(store)), scores, owner))
+    twin = (np.diff(scores[order]) == 0) & (np.diff(owner[order]) == 0)
+    suspects = order[np.concatenate([twin, [False]]) | np.concatenate([[False], twin])] if len(store) else order
+    kept, seen = np.ones(len(store), bool), store.seen.copy()
+    first: dict[tuple[Any, ...], int] = {}
+    lists = store.lists
+    for i in np.sort(suspects).tolist():
+        s, start, end = int(owner[i]), int(lists.entry_bounds[i]), int(lists.entry_bounds[i + 1])
+        place, size = int(i - lists.bounds[s]), int(lists.bounds[s + 1] - lists.bounds[s])
+        block = lists.dense[lists.width * lists.bounds[s] : lists.width * lists.bounds[s + 1]]
+        dense = (block[place::size] + 0.0).tobytes()    # + 0.0: -0.0 and 0.0 are one value
+        sparse = lists.entries[start:end].tobytes(), lists.values[start:end].tobytes()
+        original = first.setdefault((s, tuple(store.texts.raw(i).split()), dense, *sparse), i)
+        if original != i:
+            kept[i] = False
+            seen[original] = max(seen[original], seen[i])
+    return kept, seen
+
+
+def _prove(store: Candidates) -> None:
+    """Raise StoreError unless every array fits every other, so that kernels need not look."""
+    lists, n = store.lists, len(store.texts)
+    for name, kind in (("bounds", np.int64), ("dense", np.float64), ("features", np.uint32), ("feature_bounds", np.int64),
+                       ("entries", np.uint32), ("entry_bounds", np.int64), ("values", np.float64)):  # fmt: skip
+        array = getattr(lists, name)
+        _require(array.dtype == kind and array.ndim == 1 and array.flags.c_contiguous, f"{name} is not a row of {np.dtype(kind)}")
+    for name, bounds, count, last in (
+        ("bounds", lists.bounds, len(store.segments), n),
+        ("feature_bounds", lists.feature_bounds, len(store.segments), len(lists.features)),
+        ("entry_bounds", lists.entry_bounds, n, len(lists.entries)),
+        *((f"{name}.bounds", texts.bounds, len(texts), len(texts.blob)) for name, texts in (
+            ("names", store.features.names), ("segments", store.segments), ("texts", store.texts), ("notes", store.notes)
+        )),
+    ):  # fmt: skip
+        _require(len(bounds) == count + 1, f"{name} has {len(bounds)} numbers, expected {count + 1}")
+        _require(bounds[0] == 0 and bounds[-1] == last and bool((np.diff(bounds) >= 0).all()), f"{name} does not rise from 0 to {last}")
+    _require(len(lists.dense) == lists.width * n, f"dense has {len(lists.dense)} numbers, expected {lists.width} x {n}")
+    _require(lists.width == store.features.width <= len(store.features), f"there are {lists.width} dense of {len(store.features)} features")
+    _require(len(lists.values) in (0, len(lists.entries)), f"there are {len(lists.values)} values for {len(lists.entries)} entries")
+    _require(bool(np.isfinite(lists.dense).all() and np.isfinite(lists.values).all()), "a feature value is not finite")
+    if len(lists.features):
+        _require(int(lists.features.max()) < len(store.features), "a feature id is out of range")
+        _require(int(lists.features.min()) >= lists.width, "a dense feature stands among the sparse ones")
+        _require(_rising(lists.features, lists.feature_bounds), "a segment's dictionary is not in order")
+    if len(lists.entries):
+        limits = np.diff(lists.feature_bounds)
+        starts = lists.entry_bounds[lists.bounds]
+        filled = np.flatnonzero(np.diff(starts))
+        highest = np.maximum.reduceat(lists.entries, starts[:-1][filled])
+        _require(bool((highest < limits[filled]).all()), "an entry points outside its segment's dictionary")
+        _require(_rising(lists.entries, lists.entry_bounds), "a candidate's entries are not in order, or one stands twice")
+    for name, column in (("scores", store.scores), ("seen", store.seen), *store.metrics.items()):
+        _require(len(column) == n, f"{name} has {len(column)} numbers, expected {n}")
+
+
+def _rising(numbers: Ids, bounds: Offsets) -> bool:
+    """Whether numbers rise strictly inside every span of bounds."""
+    falls = np.flatnonzero(numbers[1:] <= numbers[:-1]) + 1
+    return bool(np.isin(falls, bounds).all())
+
+
+def _require(held: bool, what: str) -> None:
+    if not held:
+        raise StoreError(f"the store is damaged: {what}; make it again from the lists")

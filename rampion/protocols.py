@@ -1,0 +1,72 @@
+"""The house's protocols on one screen. Implementations are frozen dataclasses: hyper-parameters only, no state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from rampion.candidates import Candidates
+    from rampion.features import Weights
+    from rampion.stakes import Batch, Stakes
+
+Reals = NDArray[np.float64]
+Watch = Callable[[int, Reals], None]    # told the round and the weights after it
+
+
+class Decoder(Protocol):
+    """A black box that lists candidates: the bundled decoder, a file, an external command, a Python function."""
+
+    def decode(self, segments: Sequence[str], weights: Weights, k: int) -> Candidates: ...
+
+
+class Loss(Protocol):
+    """Scores and costs in, value and slopes out; it never sees a feature or a weight."""
+
+    @property
+    def smooth(self) -> bool:
+        """Whether it has a gradient everywhere."""
+        ...
+
+    def slopes(self, stakes: Stakes, scores: Reals) -> tuple[float, Reals]: ...
+
+
+@runtime_checkable
+class Update(Protocol):
+    """How to move, given a (sub)gradient of the whole batch."""
+
+    def start(self, size: int) -> Any: ...
+
+    def step(self, weights: Reals, gradient: Reals, value: float, state: Any) -> None:
+        """Move the weights in place."""
+        ...
+
+
+@runtime_checkable
+class Pace(Protocol):
+    """How far to move online: min(cap, violation / (curvature |df|^2))."""
+
+    @property
+    def cap(self) -> float: ...
+
+    @property
+    def curvature(self) -> float: ...
+
+
+class Solver(Protocol):
+    """Moves weights to where a loss over a batch is small; the pull of L2 is towards `origin`."""
+
+    def check(self, loss: Loss) -> None:
+        """Raise RecipeError if this solver cannot minimise this loss."""
+        ...
+
+    def solve(self, loss: Loss, batch: Batch, weights: Reals, origin: Reals, watch: Watch | None = None) -> Reals: ...
+
+
+class Policy(Protocol):
+    """Which candidates to learn from, when lists come anew in every decoding iteration."""
+
+    def absorb(self, kept: Candidates | None, fresh: Candidates, iteration: int) -> Candidates: ...

@@ -1,0 +1,139 @@
+"""How to get to small loss: Descent, the only training loop; Cccp around another solver; LBFGS through SciPy.
+
+All minimise  sum of losses + (l2 / 2) |weights - origin|^2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rampion import _kernels
+from rampion.errors import RecipeError
+from rampion.losses import Contrast, Pinned, Sided
+from rampion.protocols import Loss, Pace, Solver, Update, Watch
+from rampion.stakes import Batch
+
+Reals = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Descent(Solver):
+    """(Sub)gradient descent: a step after every segment (Algorithm 1's SSD, in corpus order or shuffled), or after all."""
+
+    update: Update
+    epochs: int = 5
+    after: Literal["segment", "all"] = "segment"
+    l2: float = 0.0
+    seed: int | None = None    # None: corpus order
+
+    def check(self, loss: Loss) -> None:
+        if self.after == "all":
+            return
+        if not isinstance(self.update, Pace):
+            raise RecipeError(f"{_name(self.update)} cannot step after every segment; use Descent(..., after='all')")
+        if not isinstance(loss, Sided):
+            raise RecipeError(f"{_name(loss)} is not a contrast of two sides; use Descent(..., after='all') or LBFGS()")
+        if self.update.curvature and self.l2:
+            raise RecipeError(f"{_name(self.update)} has no L2: its cap is the regulariser (S4.3); set l2=0")
+
+    def solve(self, loss: Loss, batch: Batch, weights: Reals, origin: Reals, watch: Watch | None = None) -> Reals:
+        self.check(loss)
+        return (self._online if self.after == "segment" else self._batch)(loss, batch, weights, origin, watch)
+
+    def _online(self, loss: Loss, batch: Batch, weights: Reals, origin: Reals, watch: Watch | None) -> Reals:
+        assert isinstance(loss, Sided) and isinstance(self.update, Pace)
+        up, down = loss.stances(batch.stakes)
+        lists = batch.candidates.lists
+        segments = np.arange(len(lists.bounds) - 1)
+        decay = self.update.cap * self.l2 / max(1, len(segments))
+        if decay >= 1:
+            raise RecipeError(f"the L2 pull of one step is {decay:g} of the way back; use a smaller rate or l2")
+        movement = weights - origin
+        work = np.empty(2 * lists.local_size + 2 * lists.longest)
+        shuffle = np.random.default_rng(self.seed)
+        for epoch in range(self.epochs):
+            order = segments if self.seed is None else shuffle.permutation(segments)
+            _kernels.epoch(lists, order, up, down, (self.update.cap, self.update.curvature, decay), origin, movement, work)
+            if watch:
+                watch(epoch + 1, origin + movement)
+        return origin + movement
+
+    def _batch(self, loss: Loss, batch: Batch, weights: Reals, origin: Reals, watch: Watch | None) -> Reals:
+        weights = weights.copy()
+        state = self.update.start(len(weights))
+        for epoch in range(self.epochs):
+            value, gradient = objective(loss, batch, weights, origin, self.l2)
+            self.update.step(weights, gradient, value, state)
+            if watch:
+                watch(epoch + 1, weights)
+        return weights
+
+
+@dataclass(frozen=True, slots=True)
+class Cccp(Solver):
+    """Rounds of: make the concave (up) side linear at the weights so far, then let the inner solver minimise (S4)."""
+
+    inner: Solver
+    rounds: int = 10
+
+    def check(self, loss: Loss) -> None:
+        if not isinstance(loss, Contrast):
+            raise RecipeError(f"Cccp needs a loss with an up side to pin; {_name(loss)} has none: use its solver alone")
+        self.inner.check(Pinned(np.zeros(0), loss.down))
+
+    def solve(self, loss: Loss, batch: Batch, weights: Reals, origin: Reals, watch: Watch | None = None) -> Reals:
+        self.check(loss)
+        assert isinstance(loss, Contrast)
+        for round_ in range(self.rounds):
+            pinned = loss.pinned(batch.stakes, batch.candidates.score(weights))
+            weights = self.inner.solve(pinned, batch, weights, origin)
+            if watch:
+                watch(round_ + 1, weights)
+        return weights
+
+
+@dataclass(frozen=True, slots=True)
+class Lbfgs(Solver):
+    """SciPy's L-BFGS-B, for smooth losses."""
+
+    l2: float = 1.0
+    iterations: int = 100
+    memory: int = 20
+
+    def check(self, loss: Loss) -> None:
+        if not loss.smooth:
+            raise RecipeError(f"Lbfgs needs a smooth loss; {_name(loss)} picks single candidates: soften its sides or use Descent")
+
+    def solve(self, loss: Loss, batch: Batch, weights: Reals, origin: Reals, watch: Watch | None = None) -> Reals:
+        from scipy.optimize import minimize
+
+        self.check(loss)
+        rounds = iter(range(1, self.iterations + 1))
+        found = minimize(
+            lambda at: objective(loss, batch, at, origin, self.l2),
+            weights,
+            jac=True,
+            method="L-BFGS-B",
+            callback=(lambda at: watch(next(rounds), at)) if watch else None,
+            options={"maxiter": self.iterations, "maxcor": self.memory},
+        )
+        return np.asarray(found.x)
+
+
+def objective(loss: Loss, batch: Batch, weights: Reals, origin: Reals, l2: float) -> tuple[float, Reals]:
+    """The regularised loss and its (sub)gradient."""
+    value, slopes = loss.slopes(batch.stakes, batch.candidates.score(weights))
+    gradient = batch.candidates.gather(slopes)
+    if l2:
+        away = weights - origin
+        value += l2 / 2 * float(away @ away)
+        gradient += l2 * away
+    return value, gradient
+
+
+def _name(part: object) -> str:
+    return type(part).__name__

@@ -1,0 +1,55 @@
+"""Hypothesis strategies: stores, weights, costs."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import strategies as st
+
+from rampion.candidates import Candidates, Rows, _pack
+from rampion.features import Features
+from rampion.text import Texts
+
+
+@st.composite
+def stores(draw, counts_only=None, max_segments=5, max_candidates=7, min_candidates=0):
+    """Small stores with dense and sparse features, empty lists and ties among them."""
+    lengths = draw(st.lists(st.integers(min_candidates, max_candidates), min_size=1, max_size=max_segments))
+    width, sparse = draw(st.integers(0, 3)), draw(st.integers(0, 12))
+    counts_only = draw(st.booleans()) if counts_only is None else counts_only
+    random = np.random.default_rng(draw(st.integers(0, 2**32)))
+    return random_store(random, lengths, width, sparse, counts_only)
+
+
+def random_store(random, lengths, width, sparse, counts_only=False, fill=0.4, texts=None):
+    n = sum(lengths)
+    ids, values, entry_bounds = [], [], [0]
+    for _ in range(n):
+        row = [*range(width), *(width + np.flatnonzero(random.random(sparse) < fill))]
+        random.shuffle(row)
+        ids += row
+        values += [1.0 if counts_only and f >= width else random.normal() for f in row]
+        entry_bounds.append(len(ids))
+    bounds = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    words = "a b c d e".split()
+    rows = Rows(
+        Texts.of(str(s) for s in range(len(lengths))),
+        bounds,
+        Texts.of(texts or [" ".join(random.choice(words, 3)) for _ in range(n)]),
+        np.array(entry_bounds, np.int64),
+        np.array(ids, np.uint32),
+        np.array(values, np.float64),
+        np.full(n, np.nan),
+        Texts.of([""] * n),
+        {},
+    )
+    features = Features(Texts.of([f"D{j}" for j in range(width)] + [f"s{j}" for j in range(sparse)]), width)
+    same = np.arange(width + sparse, dtype=np.uint32)
+    return _pack(rows, np.arange(n), bounds, rows.segments, same, features)
+
+
+def arrays(random, size, ties=False):
+    """Doubles; with ties, few distinct ones."""
+    return random.integers(-2, 3, size).astype(float) if ties else random.normal(size=size)
+
+
+__all__ = ["Candidates", "arrays", "random_store", "stores"]
