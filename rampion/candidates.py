@@ -25,6 +25,8 @@ Reals = NDArray[np.float64]
 Offsets = NDArray[np.int64]
 Ids = NDArray[np.uint32]
 
+LARGEST_COUNT = 64    # a count stands as that many entries: 4 bytes each against 12 for an entry with its value
+
 
 class Rows(NamedTuple):
     """Flat candidates with global feature ids, as a reader gives them: whole segments, features in any order."""
@@ -41,7 +43,10 @@ class Rows(NamedTuple):
 
 
 class Lists(NamedTuple):
-    """What kernels see. Dense block of segment s: dense[width * bounds[s]:], feature by feature; no values means all 1."""
+    """What kernels see. Dense block of segment s: dense[width * bounds[s]:], feature by feature.
+
+    A store without values holds counts: an entry counts 1, and one that counts 3 stands three times.
+    """
 
     bounds: Offsets
     dense: Reals
@@ -61,6 +66,30 @@ class Lists(NamedTuple):
     def longest(self) -> int:
         """The most candidates of one segment."""
         return int(np.diff(self.bounds).max(initial=0))
+
+    def counted(self) -> Lists:
+        """Without values, if all of them are small counts."""
+        values = self.values
+        if not len(values):
+            return self
+        if values.min() < 1 or values.max() > LARGEST_COUNT or (values != np.floor(values)).any():
+            return self
+        if values.max() == 1:
+            return self._replace(values=np.zeros(0))
+        counts = values.astype(np.int64)
+        ends = np.concatenate([[0], np.cumsum(counts)])
+        return self._replace(entries=np.repeat(self.entries, counts), entry_bounds=ends[self.entry_bounds], values=np.zeros(0))
+
+    def valued(self) -> Lists:
+        """With a value for every entry, each entry once."""
+        if len(self.values) or not len(self.entries):
+            return self
+        fresh = np.concatenate([[True], self.entries[1:] != self.entries[:-1]])
+        fresh[self.entry_bounds[:-1][np.diff(self.entry_bounds) > 0]] = True
+        starts = np.flatnonzero(fresh)
+        entry_bounds = np.concatenate([[0], np.cumsum(fresh)])[self.entry_bounds]
+        values = np.diff(np.concatenate([starts, [len(self.entries)]])).astype(np.float64)
+        return self._replace(entries=self.entries[starts], entry_bounds=entry_bounds, values=values)
 
 
 class _Work(NamedTuple):
@@ -120,7 +149,8 @@ class Candidates:
         if len(parts) == 1:
             return parts[0]
         lists = [part.lists for part in parts]
-        counted = any(len(part.values) for part in lists)
+        if any(len(part.values) for part in lists):
+            lists = [part.valued() for part in lists]
         columns = {name: None for part in parts for name in part.metrics}
         return cls(
             Lists(
@@ -131,9 +161,7 @@ class Candidates:
                 _chain([part.feature_bounds for part in lists]),
                 _concatenate([part.entries for part in lists], np.uint32),
                 _chain([part.entry_bounds for part in lists]),
-                _concatenate([part.values if len(part.values) else np.ones(len(part.entries)) for part in lists], np.float64)
-                if counted
-                else np.zeros(0),
+                _concatenate([part.values for part in lists], np.float64),
             ),
             features,
             Texts.join([part.segments for part in parts]),
@@ -175,7 +203,7 @@ class Candidates:
 
     def rows(self) -> Rows:
         """The candidates flat again; ids are those of `features`."""
-        lists, width = self.lists, self.lists.width
+        lists, width = self.lists.valued(), self.lists.width
         counts = np.diff(lists.entry_bounds) + width
         entry_bounds = np.concatenate([[0], np.cumsum(counts)])
         ids, values = np.empty(entry_bounds[-1], np.uint32), np.empty(entry_bounds[-1])
@@ -189,7 +217,7 @@ class Candidates:
             entries = slice(lists.entry_bounds[start], lists.entry_bounds[end])
             dictionary = lists.features[lists.feature_bounds[s] : lists.feature_bounds[s + 1]]
             ids[first:last][sparse] = dictionary[lists.entries[entries]]
-            values[first:last][sparse] = lists.values[entries] if len(lists.values) else 1.0
+            values[first:last][sparse] = lists.values[entries]
         return Rows(
             self.segments, self.bounds, self.texts, entry_bounds, ids, values, self.scores, self.notes, dict(self.metrics)
         )
@@ -335,13 +363,12 @@ def _pack(
     )
     _kernels.pack(rows, np.ascontiguousarray(picks, np.int64), places, lists, work)
     entries, dictionary = int(lists.entry_bounds[-1]), int(lists.feature_bounds[-1])
-    values = lists.values[:entries]
     return Candidates(
         lists._replace(
             features=lists.features[:dictionary].copy(),
             entries=lists.entries[:entries].copy(),
-            values=np.zeros(0) if (values == 1.0).all() else values.copy(),
-        ),
+            values=lists.values[:entries].copy(),
+        ).counted(),
         features,
         segments,
         rows.texts.take(picks),
@@ -409,14 +436,14 @@ def _prove(store: Candidates) -> None:
         filled = np.flatnonzero(np.diff(starts))
         highest = np.maximum.reduceat(lists.entries, starts[:-1][filled])
         _require(bool((highest < limits[filled]).all()), "an entry points outside its segment's dictionary")
-        _require(_rising(lists.entries, lists.entry_bounds), "a candidate's entries are not in order, or one stands twice")
+        _require(_rising(lists.entries, lists.entry_bounds, counts=not len(lists.values)), "a candidate's entries are not in order, or one stands twice")
     for name, column in (("scores", store.scores), ("seen", store.seen), *store.metrics.items()):
         _require(len(column) == n, f"{name} has {len(column)} numbers, expected {n}")
 
 
-def _rising(numbers: Ids, bounds: Offsets) -> bool:
-    """Whether numbers rise strictly inside every span of bounds."""
-    falls = np.flatnonzero(numbers[1:] <= numbers[:-1]) + 1
+def _rising(numbers: Ids, bounds: Offsets, counts: bool = False) -> bool:
+    """Whether numbers rise inside every span of bounds; strictly, unless they may stand more than once."""
+    falls = np.flatnonzero(numbers[1:] < numbers[:-1] if counts else numbers[1:] <= numbers[:-1]) + 1
     return bool(np.isin(falls, bounds).all())
 
 

@@ -53,7 +53,7 @@ class Side:
     def mass(self, stakes: Stakes, scores: Reals) -> Reals:
         """The derivative of the side: one winner a segment, or the softmax."""
         values, masses = np.empty(len(stakes.bounds) - 1), np.empty(len(scores))
-        _kernels.side(scores, self.stance(stakes), stakes.bounds, values, masses)
+        _kernels.side(scores, self.stance(stakes), stakes.bounds, np.empty(stakes.longest), values, masses)
         return masses
 
     def picks(self, stakes: Stakes, scores: Reals) -> NDArray[np.int64]:
@@ -88,7 +88,7 @@ class Sided(Loss):
     def slopes(self, stakes: Stakes, scores: Reals) -> tuple[float, Reals]:
         up, down = self.stances(stakes)
         values, slopes = np.empty(len(stakes.bounds) - 1), np.empty(len(scores))
-        _kernels.contrast(scores, up, down, stakes.bounds, values, slopes)
+        _kernels.contrast(scores, up, down, stakes.bounds, np.empty(stakes.longest), values, slopes)
         return float(values.sum()), slopes
 
 

@@ -53,7 +53,7 @@ class Descent(Solver):
         if decay >= 1:
             raise RecipeError(f"the L2 pull of one step is {decay:g} of the way back; use a smaller rate or l2")
         movement = weights - origin
-        work = np.empty(2 * lists.local_size + 2 * lists.longest)
+        work = np.empty(2 * lists.local_size + 3 * lists.longest)
         shuffle = np.random.default_rng(self.seed)
         for epoch in range(self.epochs):
             order = segments if self.seed is None else shuffle.permutation(segments)

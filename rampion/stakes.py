@@ -23,6 +23,11 @@ class Stakes(NamedTuple):
     costs: Reals
     reached: NDArray[np.bool_]
 
+    @property
+    def longest(self) -> int:
+        """The most candidates of one segment."""
+        return int(np.diff(self.bounds).max(initial=0))
+
 
 @dataclass(frozen=True, slots=True)
 class Batch:

@@ -27,7 +27,7 @@ def random_store(random, lengths, width, sparse, counts_only=False, fill=0.4, te
         row = [*range(width), *(width + np.flatnonzero(random.random(sparse) < fill))]
         random.shuffle(row)
         ids += row
-        values += [1.0 if counts_only and f >= width else random.normal() for f in row]
+        values += [float(random.integers(1, 4)) if counts_only and f >= width else random.normal() for f in row]
         entry_bounds.append(len(ids))
     bounds = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     words = "a b c d e".split()

@@ -58,8 +58,8 @@ def test_contrast_and_side(store, random, ties, up_softness, down_softness):
     up, down = stances(up_softness, random, n, ties), stances(down_softness, random, n, ties)
     filled = [(np.empty(s), np.empty(n), np.empty(s), np.empty(n)) for _ in range(2)]
     for contrast, side, out in zip(both("contrast", "contrast"), both("contrast", "side"), filled, strict=True):
-        contrast(scores, up, down, store.bounds, out[0], out[1])
-        side(scores, up, store.bounds, out[2], out[3])
+        contrast(scores, up, down, store.bounds, np.empty(store.lists.longest), out[0], out[1])
+        side(scores, up, store.bounds, np.empty(store.lists.longest), out[2], out[3])
     for left, right in zip(*filled, strict=True):
         same_bits(left, right)
 
@@ -76,7 +76,7 @@ def test_epoch(store, random, ties, up_softness, down_softness, step):
     results = []
     for kernel in both("epoch", "epoch"):
         movement = start.copy()
-        total = kernel(lists, order, up, down, step, origin, movement, np.empty(2 * lists.local_size + 2 * lists.longest))
+        total = kernel(lists, order, up, down, step, origin, movement, np.empty(2 * lists.local_size + 3 * lists.longest))
         results.append((movement, np.float64(total)))
     for left, right in zip(*results, strict=True):
         same_bits(left, right)

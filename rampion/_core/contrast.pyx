@@ -10,8 +10,11 @@ from rampion._core.pull cimport pull
 from rampion._core.types cimport real, row_t
 
 
-def side(const real[::1] scores, stance, const row_t[::1] bounds, real[::1] values, real[::1] masses):
-    """Fill each segment's (soft)max of score + handicap, and each candidate's mass; an empty side is worth -inf."""
+def side(const real[::1] scores, stance, const row_t[::1] bounds, real[::1] work, real[::1] values, real[::1] masses):
+    """Fill each segment's (soft)max of score + handicap, and each candidate's mass; an empty side is worth -inf.
+
+    work is room for the longest segment.
+    """
     cdef const real[::1] handicap = stance[0]
     cdef real softness = stance[1]
     cdef row_t s, i
@@ -19,11 +22,18 @@ def side(const real[::1] scores, stance, const row_t[::1] bounds, real[::1] valu
         for s in range(bounds.shape[0] - 1):
             for i in range(bounds[s], bounds[s + 1]):
                 masses[i] = 0.0
-            values[s] = pull(scores, bounds[s], handicap, bounds[s], bounds[s + 1], softness, 1.0, masses, bounds[s])
+            values[s] = pull(
+                scores, bounds[s], handicap, bounds[s], bounds[s + 1], softness, 1.0, masses, bounds[s], work, 0
+            )
 
 
-def contrast(const real[::1] scores, up, down, const row_t[::1] bounds, real[::1] values, real[::1] slopes):
-    """Fill each segment's value and each candidate's slope; a segment where a side is empty has none."""
+def contrast(
+    const real[::1] scores, up, down, const row_t[::1] bounds, real[::1] work, real[::1] values, real[::1] slopes
+):
+    """Fill each segment's value and each candidate's slope; a segment where a side is empty has none.
+
+    work is room for the longest segment.
+    """
     cdef const real[::1] up_handicap = up[0], down_handicap = down[0]
     cdef real up_softness = up[1], down_softness = down[1], raised, lowered
     cdef row_t s, i, start, end
@@ -33,8 +43,8 @@ def contrast(const real[::1] scores, up, down, const row_t[::1] bounds, real[::1
             end = bounds[s + 1]
             for i in range(start, end):
                 slopes[i] = 0.0
-            raised = pull(scores, start, up_handicap, start, end, up_softness, -1.0, slopes, start)
-            lowered = pull(scores, start, down_handicap, start, end, down_softness, 1.0, slopes, start)
+            raised = pull(scores, start, up_handicap, start, end, up_softness, -1.0, slopes, start, work, 0)
+            lowered = pull(scores, start, down_handicap, start, end, down_softness, 1.0, slopes, start, work, 0)
             if raised == -INFINITY or lowered == -INFINITY:
                 values[s] = 0.0
                 for i in range(start, end):

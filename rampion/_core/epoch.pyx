@@ -35,7 +35,7 @@ cdef inline int fold(real[::1] movement, real scale) except -1 nogil:
 def epoch(lists, const row_t[::1] order, up, down, step, const real[::1] origin, real[::1] movement, real[::1] work):
     """Move movement through the segments of order and return the summed violations; step is (cap, curvature, decay).
 
-    work holds the widest segment's local weights and local gradient, then the longest segment's scores and masses.
+    work holds the widest segment's local weights and local gradient, then the longest segment's scores, masses and powers.
     """
     cdef const row_t[::1] bounds = lists.bounds, feature_bounds = lists.feature_bounds, entry_bounds = lists.entry_bounds
     cdef const real[::1] dense = lists.dense, values = lists.values, up_handicap = up[0], down_handicap = down[0]
@@ -44,7 +44,7 @@ def epoch(lists, const row_t[::1] order, up, down, step, const real[::1] origin,
     cdef real scale = 1.0, total = 0.0, raised, lowered, pace
     cdef row_t width = lists.width, local_size = lists.local_size, longest = lists.longest
     cdef row_t visit, s, i, j, start, end, size, first, f
-    cdef row_t gradient = local_size, scores = 2 * local_size, mass = 2 * local_size + longest
+    cdef row_t gradient = local_size, scores = 2 * local_size, mass = scores + longest, powers = mass + longest
     with nogil:
         for visit in range(order.shape[0]):
             s = order[visit]
@@ -60,13 +60,13 @@ def epoch(lists, const row_t[::1] order, up, down, step, const real[::1] origin,
             fill_scores(dense, width, entries, entry_bounds, values, start, end, work, work, scores)
             for i in range(end - start):
                 work[mass + i] = 0.0
-            raised = pull(work, scores, up_handicap, start, end, up_softness, 1.0, work, mass)
+            raised = pull(work, scores, up_handicap, start, end, up_softness, 1.0, work, mass, work, powers)
             if raised != -INFINITY and down_softness >= 0.0:    # measured as the down side measures: S4.3
                 raised = 0.0
                 for i in range(end - start):
                     if work[mass + i] != 0.0:
                         raised += work[mass + i] * (work[scores + i] + down_handicap[start + i])
-            lowered = pull(work, scores, down_handicap, start, end, down_softness, -1.0, work, mass)
+            lowered = pull(work, scores, down_handicap, start, end, down_softness, -1.0, work, mass, work, powers)
             scale *= 1.0 - decay
             if scale < 1e-100:
                 fold(movement, scale)

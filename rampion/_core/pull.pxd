@@ -14,9 +14,12 @@ from rampion._core.types cimport real, row_t
 
 cdef inline real pull(
     const real[::1] scores, row_t offset, const real[::1] handicap, row_t start, row_t end,
-    real softness, real sign, real[::1] slopes, row_t base,
+    real softness, real sign, real[::1] slopes, row_t base, real[::1] powers, row_t spare,
 ) except? -1.0 nogil:
-    """Add sign * mass to slopes[base:] and return the value; scores are read from offset, handicaps from start."""
+    """Add sign * mass to slopes[base:] and return the value; scores are read from offset, handicaps from start.
+
+    powers[spare:] is room for a segment; a soft side leaves its exponentials there.
+    """
     cdef row_t size = end - start, i, winner = -1
     cdef real top = -INFINITY, total = 0.0, value
     if softness < 0.0:
@@ -37,7 +40,8 @@ cdef inline real pull(
         slopes[base + winner] += sign
         return top
     for i in range(size):
-        total += exp((scores[offset + i] + handicap[start + i] - top) / softness)
+        powers[spare + i] = exp((scores[offset + i] + handicap[start + i] - top) / softness)
+        total += powers[spare + i]
     for i in range(size):
-        slopes[base + i] += sign * (exp((scores[offset + i] + handicap[start + i] - top) / softness) / total)
+        slopes[base + i] += sign * (powers[spare + i] / total)
     return top + softness * log(total)

@@ -11,8 +11,11 @@ from math import inf
 from rampion._reference.pull import pull
 
 
-def side(scores, stance, bounds, values, masses):
-    """Fill each segment's (soft)max of score + handicap, and each candidate's mass; an empty side is worth -inf."""
+def side(scores, stance, bounds, work, values, masses):
+    """Fill each segment's (soft)max of score + handicap, and each candidate's mass; an empty side is worth -inf.
+
+    work is room for the longest segment.
+    """
     scores, bounds, handicaps = scores.tolist(), bounds.tolist(), stance[0].tolist()
     filled_values, filled_masses = [], []
     for start, end in zip(bounds, bounds[1:], strict=False):
@@ -23,8 +26,11 @@ def side(scores, stance, bounds, values, masses):
     masses[:] = filled_masses
 
 
-def contrast(scores, up, down, bounds, values, slopes):
-    """Fill each segment's value and each candidate's slope; a segment where a side is empty has none."""
+def contrast(scores, up, down, bounds, work, values, slopes):
+    """Fill each segment's value and each candidate's slope; a segment where a side is empty has none.
+
+    work is room for the longest segment.
+    """
     scores, bounds = scores.tolist(), bounds.tolist()
     up_handicaps, down_handicaps = up[0].tolist(), down[0].tolist()
     filled_values, filled_slopes = [], []

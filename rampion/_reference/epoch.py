@@ -16,7 +16,7 @@ from rampion._reference.segment import Plain
 def epoch(lists, order, up, down, step, origin, movement, work):
     """Move movement through the segments of order and return the summed violations; step is (cap, curvature, decay).
 
-    work holds the widest segment's local weights and local gradient, then the longest segment's scores and masses.
+    work holds the widest segment's local weights and local gradient, then the longest segment's scores, masses and powers.
     """
     plain, start_weights, moved = Plain(lists), origin.tolist(), movement.tolist()
     up_handicaps, down_handicaps = up[0].tolist(), down[0].tolist()
