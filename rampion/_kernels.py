@@ -14,8 +14,10 @@ MODULES = {
     "contrast": ("contrast", "side"),
     "epoch": ("epoch",),
     "gather": ("gather",),
+    "intern": ("find", "intern"),
     "pack": ("pack",),
     "score": ("score",),
+    "words": ("words",),
 }
 
 NAME = os.environ.get("RAMPION_KERNELS", "compiled")
@@ -26,8 +28,11 @@ if TYPE_CHECKING:
     from rampion._core.contrast import side as side
     from rampion._core.epoch import epoch as epoch
     from rampion._core.gather import gather as gather
+    from rampion._core.intern import find as find
+    from rampion._core.intern import intern as intern
     from rampion._core.pack import pack as pack
     from rampion._core.score import score as score
+    from rampion._core.words import words as words
 else:
     if NAME not in _PACKAGES:
         raise ImportError(f"RAMPION_KERNELS={NAME!r}: expected 'compiled' or 'reference'")

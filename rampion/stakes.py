@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,43 +12,73 @@ from numpy.typing import NDArray
 from rampion.candidates import Candidates
 from rampion.errors import InputError
 from rampion.metrics.base import Metric
-from rampion.text import References
+from rampion.metrics.costs import costs
+from rampion.text import References, Texts
 
 Reals = NDArray[np.float64]
 
 
-class Stakes(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Stakes:
     """Where the lists begin, the cost of every candidate, and which candidates reach a reference."""
 
     bounds: NDArray[np.int64]
     costs: Reals
     reached: NDArray[np.bool_]
 
-    @property
+    @cached_property
     def longest(self) -> int:
         """The most candidates of one segment."""
         return int(np.diff(self.bounds).max(initial=0))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Batch:
-    """Candidates with their judgement: what a solver works on."""
+    """Candidates and what they cost: what a solver works on."""
 
     candidates: Candidates
-    statistics: NDArray[np.generic]
+    statistics: NDArray[Any]
     stakes: Stakes
-    metric: Metric
-
-    def corpus_score(self, picks: NDArray[np.int64]) -> float:
-        """The metric of the corpus made of the picked candidates, one a segment."""
-        return float(self.metric.score(self.statistics[picks].sum(axis=0)))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Judge:
     """Prices candidates: cost = alpha (1 - metric), or alpha times an error metric (S2.3, S2.8)."""
 
     metric: Metric
-    references: References | None
+    references: References
+    segments: Texts
     alpha: float = 10.0
-    column: str | None = None
+
+    def batch(self, candidates: Candidates) -> Batch:
+        references = self.references_of(candidates)
+        statistics = self.metric.statistics(candidates.texts, candidates.bounds, references, candidates.metrics)
+        prices = costs(self.metric, statistics, self.alpha)
+        return Batch(candidates, statistics, Stakes(candidates.bounds, prices, _reached(candidates, references)))
+
+    def references_of(self, candidates: Candidates) -> References:
+        """The references in the order of the candidates' segments."""
+        if candidates.segments == self.segments:
+            return self.references
+        order = {name: s for s, name in enumerate(self.segments)}
+        try:
+            return self.references.take(np.array([order[name] for name in candidates.segments], np.int64))
+        except KeyError as error:
+            raise InputError(f"segment {error} of the lists has no references; give references for every segment") from error
+
+    def corpus_score(self, batch: Batch, picks: NDArray[np.int64]) -> float:
+        """The metric of the corpus that the picked candidates make, one a segment."""
+        return float(self.metric.score(batch.statistics[picks].sum(axis=0)))
+
+
+def _reached(candidates: Candidates, references: References) -> NDArray[np.bool_]:
+    """Which candidates are, byte for byte, a reference of their segment."""
+    reached = np.zeros(len(candidates), bool)
+    lengths, owner = np.diff(candidates.texts.bounds), np.repeat(np.arange(len(references)), np.diff(candidates.bounds))
+    wanted = np.diff(references.texts.bounds)
+    most = int(np.diff(references.bounds).max(initial=0))
+    for r in range(most):
+        rows = np.minimum(references.bounds[:-1] + r, references.bounds[1:] - 1)
+        for i in np.flatnonzero(lengths == wanted[rows][owner]).tolist():
+            reached[i] |= candidates.texts.raw(i) == references.texts.raw(int(rows[owner[i]]))
+    return reached

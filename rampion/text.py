@@ -75,5 +75,13 @@ class References:
     def __len__(self) -> int:
         return len(self.bounds) - 1
 
+    def take(self, segments: NDArray[np.int64]) -> References:
+        """The references of these segments, in that order."""
+        counts = np.diff(self.bounds)[segments]
+        bounds = np.zeros(len(segments) + 1, np.int64)
+        np.cumsum(counts, out=bounds[1:])
+        rows = np.arange(bounds[-1]) + np.repeat(self.bounds[:-1][segments] - bounds[:-1], counts)
+        return References(self.texts.take(rows), bounds)
+
     def __getitem__(self, segment: int) -> list[str]:
         return [self.texts[row] for row in range(self.bounds[segment], self.bounds[segment + 1])]
