@@ -221,8 +221,7 @@ def sparse_counts(
     rank += rng.random(shape) < np.where(np.arange(OPTIONS) == 0, 1 - VIRTUE, VIRTUE)[:, None]
     rank = np.where(rng.random(shape) < SHARED, rank[:, :1], rank)
     found, place = np.unique(rank, return_inverse=True)
-    brings = np.zeros((words * OPTIONS, len(found)))
-    np.add.at(brings, (np.repeat(np.arange(words * OPTIONS), size.bundle), place.ravel()), 1.0)
-    chosen = np.zeros((candidates, words * OPTIONS))
-    np.put_along_axis(chosen, np.arange(words) * OPTIONS + choice, 1.0, axis=1)
-    return found, chosen @ brings
+    brought = place.reshape(shape)[np.arange(words), choice].reshape(candidates, words * size.bundle)
+    cells = np.arange(candidates)[:, None] * len(found) + brought
+    counts = np.bincount(cells.ravel(), minlength=candidates * len(found))
+    return found, counts.reshape(candidates, len(found)).astype(np.float64)
