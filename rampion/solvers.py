@@ -6,7 +6,7 @@ All minimise  sum of losses + (l2 / 2) |weights - origin|^2.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,11 +45,11 @@ class Descent(Solver):
         return (self._online if self.after == "segment" else self._batch)(loss, batch, weights, origin, watch)
 
     def _online(self, loss: Loss, batch: Batch, weights: Reals, origin: Reals, watch: Watch | None) -> Reals:
-        assert isinstance(loss, Sided) and isinstance(self.update, Pace)
-        up, down = loss.stances(batch.stakes)
+        up, down = cast(Sided, loss).stances(batch.stakes)
+        cap, curvature = cast(Pace, self.update).cap, cast(Pace, self.update).curvature
         lists = batch.candidates.lists
         segments = np.arange(len(lists.bounds) - 1)
-        decay = self.update.cap * self.l2 / max(1, len(segments))
+        decay = cap * self.l2 / max(1, len(segments))
         if decay >= 1:
             raise RecipeError(f"the L2 pull of one step is {decay:g} of the way back; use a smaller rate or l2")
         movement = weights - origin
@@ -57,7 +57,7 @@ class Descent(Solver):
         shuffle = np.random.default_rng(self.seed)
         for epoch in range(self.epochs):
             order = segments if self.seed is None else shuffle.permutation(segments)
-            _kernels.epoch(lists, order, up, down, (self.update.cap, self.update.curvature, decay), origin, movement, work)
+            _kernels.epoch(lists, order, up, down, (cap, curvature, decay), origin, movement, work)
             if watch:
                 watch(epoch + 1, origin + movement)
         return origin + movement
@@ -87,9 +87,8 @@ class Cccp(Solver):
 
     def solve(self, loss: Loss, batch: Batch, weights: Reals, origin: Reals, watch: Watch | None = None) -> Reals:
         self.check(loss)
-        assert isinstance(loss, Contrast)
         for round_ in range(self.rounds):
-            pinned = loss.pinned(batch.stakes, batch.candidates.score(weights))
+            pinned = cast(Contrast, loss).pinned(batch.stakes, batch.candidates.score(weights))
             weights = self.inner.solve(pinned, batch, weights, origin)
             if watch:
                 watch(round_ + 1, weights)
