@@ -93,5 +93,5 @@ RECIPES = {
     "latent-log":       Recipe(LOSSES["latent-log"],       Lbfgs(l2=1.0),                        Replace(), source="S14 A18: Gimpel & Smith 2012, sec. 3.4"),
     "och-ney":          Recipe(LOSSES["och-ney"],          Cccp(Lbfgs(l2=1.0)),                  Replace(), source="S14 A19: Och & Ney 2002"),
     "hope-log":         Recipe(LOSSES["hope-log"],         Cccp(Lbfgs(l2=1.0)),                  Replace(), source="S14 A19, hope as oracle"),
-    "risk":             Recipe(Risk(),                     Lbfgs(l2=0.0),                        Merge(), alpha=1.0, source="S14 A20: Smith & Eisner 2006"),
+    "risk":             Recipe(Risk(),                     Lbfgs(l2=0.01),                       Merge(), alpha=1.0, source="S14 A20: Smith & Eisner 2006"),
 }  # fmt: skip

@@ -49,7 +49,7 @@ class Descent(Solver):
         cap, curvature = cast(Pace, self.update).cap, cast(Pace, self.update).curvature
         lists = batch.candidates.lists
         segments = np.arange(len(lists.bounds) - 1)
-        decay = cap * self.l2 / max(1, len(segments))
+        decay = cap * self.l2 / max(1, len(segments)) if self.l2 else 0.0
         if decay >= 1:
             raise RecipeError(f"the L2 pull of one step is {decay:g} of the way back; use a smaller rate or l2")
         movement = weights - origin
@@ -100,7 +100,7 @@ class Lbfgs(Solver):
     """SciPy's L-BFGS-B, for smooth losses."""
 
     l2: float = 1.0
-    iterations: int = 100
+    steps: int = 100
     memory: int = 20
 
     def check(self, loss: Loss) -> None:
@@ -111,14 +111,14 @@ class Lbfgs(Solver):
         from scipy.optimize import minimize
 
         self.check(loss)
-        rounds = iter(range(1, self.iterations + 1))
+        rounds = iter(range(1, self.steps + 1))
         found = minimize(
             lambda at: objective(loss, batch, at, origin, self.l2),
             weights,
             jac=True,
             method="L-BFGS-B",
             callback=(lambda at: watch(next(rounds), at)) if watch else None,
-            options={"maxiter": self.iterations, "maxcor": self.memory},
+            options={"maxiter": self.steps, "maxcor": self.memory},
         )
         return np.asarray(found.x)
 

@@ -95,7 +95,7 @@ def test_an_uncapped_passive_aggressive_step_satisfies_its_segment(seed, loss):
 def test_cccp_with_an_exact_inner_minimiser_never_rises(loss, seed):
     batch, _, start = task(seed)
     values = [objective(LOSSES[loss], batch, start, start, 0.5)[0]]
-    Cccp(Lbfgs(l2=0.5, iterations=500), rounds=6).solve(
+    Cccp(Lbfgs(l2=0.5, steps=500), rounds=6).solve(
         LOSSES[loss], batch, start, start, lambda _, weights: values.append(objective(LOSSES[loss], batch, weights, start, 0.5)[0])
     )
     assert all(after <= before + 1e-6 * (1 + abs(before)) for before, after in pairwise(values))
@@ -121,7 +121,7 @@ def test_convex_losses_reach_one_optimum_from_any_start():
     optima = []
     for _ in range(3):
         start = 3 * random.normal(size=len(batch.candidates.features))
-        found = Lbfgs(l2=1.0, iterations=500).solve(pinned, batch, start, 0 * start)
+        found = Lbfgs(l2=1.0, steps=500).solve(pinned, batch, start, 0 * start)
         optima.append(objective(pinned, batch, found, 0 * start, 1.0)[0])
     assert max(optima) - min(optima) < 1e-4
 
