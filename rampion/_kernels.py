@@ -15,6 +15,7 @@ MODULES = {
     "epoch": ("epoch",),
     "gather": ("gather",),
     "intern": ("find", "intern"),
+    "ngrams": ("ngrams",),
     "pack": ("pack",),
     "score": ("score",),
     "words": ("words",),
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from rampion._core.gather import gather as gather
     from rampion._core.intern import find as find
     from rampion._core.intern import intern as intern
+    from rampion._core.ngrams import ngrams as ngrams
     from rampion._core.pack import pack as pack
     from rampion._core.score import score as score
     from rampion._core.words import words as words

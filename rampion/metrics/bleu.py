@@ -1,0 +1,153 @@
+"""BLEU from integer statistics (S2.1-S2.5): a corpus as sacrebleu scores it, a sentence in every published variant.
+
+A row is [c, r, m1..m4, t1..t4]: candidate length, effective reference length, clipped matches, candidate n-grams.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rampion.metrics.base import NO_COLUMNS, Columns
+from rampion.metrics.tokens import check, matches, reference_count, rounds, tokenised, totals, words
+from rampion.text import References, Texts
+from rampion.vocab import Names
+
+ORDER = 4
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Bleu:
+    """Smoothing and brevity shape the value of a sentence; the score of a corpus is sacrebleu's in any case."""
+
+    smoothing: Literal["lin-och", "moses", "floor", "he-deng", "exp", "raw"] = "lin-och"
+    brevity: Literal["clipped", "unclipped", "bp+1", "nobp"] = "clipped"
+    shortest: bool = False
+    tokeniser: str = "none"
+    lowercase: bool = False
+
+    @property
+    def name(self) -> str:
+        return "BLEU"
+
+    @property
+    def higher_is_better(self) -> bool:
+        return True
+
+    def statistics(
+        self, texts: Texts, bounds: NDArray[np.int64], references: References, columns: Columns = NO_COLUMNS
+    ) -> NDArray[np.int64]:
+        check(bounds, references)
+        names = Names()
+        known = words(names, tokenised(references.texts, self.tokeniser, self.lowercase), references.bounds)
+        found = words(names, tokenised(texts, self.tokeniser, self.lowercase), bounds)
+        rows = np.empty((len(texts), 2 + 2 * ORDER), np.int64)
+        rows[:, 0] = np.diff(found.bounds)
+        rows[:, 1] = self._reference_lengths(rows[:, 0], np.diff(known.bounds), bounds, references)
+        rows[:, 2 : 2 + ORDER] = matches(found, known, ORDER)
+        rows[:, 2 + ORDER :] = totals(found, ORDER)
+        return rows
+
+    def _reference_lengths(
+        self, lengths: NDArray[np.int64], known: NDArray[np.int64], bounds: NDArray[np.int64], references: References
+    ) -> NDArray[np.int64]:
+        """The shortest (NIST), or the closest and of two equally close the shorter (IBM)."""
+        best = np.full(len(lengths), np.iinfo(np.int32).max, np.int64)
+        for rows in rounds(references):
+            length = np.repeat(known[rows], np.diff(bounds))
+            near, far = np.abs(length - lengths), np.abs(best - lengths)
+            closer = (near < far) | (near == far) & (length < best)
+            best = np.where(length < best if self.shortest else closer, length, best)
+        return best
+
+    def score(self, total: NDArray[Any]) -> float:
+        return 100.0 * float(_values(total[np.newaxis], "exp", "clipped")[0])
+
+    def segments(self, statistics: NDArray[Any]) -> Vector:
+        return _values(statistics, self.smoothing, self.brevity)
+
+    def signature(self, references: References) -> str:
+        from sacrebleu.metrics.bleu import BLEU
+
+        metric = BLEU(tokenize=self.tokeniser, lowercase=self.lowercase)
+        metric.num_refs = reference_count(references)
+        signature = metric.get_signature()
+        if self.shortest:
+            signature.update("reflen", "shortest")
+        return str(signature)
+
+
+def _values(statistics: NDArray[Any], smoothing: str, brevity: str) -> Vector:
+    """Brevity penalty times the geometric mean of the precisions; 0 for an empty candidate."""
+    c, r, *counts = statistics.T.astype(np.float64)
+    m, t = np.array(counts[:ORDER]), np.array(counts[ORDER:])
+    with np.errstate(divide="ignore", invalid="ignore"):  # empty candidates, missing orders
+        values = BREVITIES[brevity](c, r) * SMOOTHINGS[smoothing](m, t)
+    return np.where(c > 0, values, 0.0)
+
+
+def _mean(p: Vector) -> Vector:
+    """The geometric mean of four; square roots are the same bits on every machine."""
+    mean: Vector = np.sqrt(np.sqrt(p[0] * p[1] * p[2] * p[3]))
+    return mean
+
+
+def _raw(m: Vector, t: Vector) -> Vector:
+    return _mean(m / np.maximum(t, 1))
+
+
+def _lin_och(m: Vector, t: Vector) -> Vector:
+    """Adds one from order two on (Lin & Och 2004)."""
+    one = np.array([[0.0], [1.0], [1.0], [1.0]])
+    return _mean((m + one) / (t + one))
+
+
+def _moses(m: Vector, t: Vector) -> Vector:
+    """Adds one to all orders."""
+    return _mean((m + 1) / (t + 1))
+
+
+def _floor(m: Vector, t: Vector) -> Vector:
+    """0.01 in place of zero matches; orders without n-grams do not count."""
+    orders = np.maximum((t > 0).sum(axis=0), 1)
+    product = np.prod(np.where(t > 0, np.where(m > 0, m, 0.01) / np.maximum(t, 1), 1.0), axis=0)
+    mean: Vector = product ** (1 / orders)
+    return mean
+
+
+def _exp(m: Vector, t: Vector) -> Vector:
+    """1/2, 1/4, ... match for successive orders without any (mteval-v13a, sacrebleu); 0 if no order has one."""
+    halved = 0.5 ** np.cumsum(m == 0, axis=0)
+    return np.where(m[0] > 0, _mean(np.where(m > 0, m, halved) / np.maximum(t, 1) * (t > 0)), 0.0)
+
+
+def _he_deng(m: Vector, t: Vector) -> Vector:
+    """Orders three and four lean on p[n - 1]^2 / p[n - 2] as if it had been seen five times (He & Deng 2012, S2.4)."""
+    weight = 5.0
+    p = m / np.maximum(t, 1)
+    for n in (2, 3):
+        p[n] = (m[n] + weight * p[n - 1] ** 2 / p[n - 2]) / (t[n] + weight)
+    return np.where(m[1] > 0, _mean(p), 0.0)
+
+
+SMOOTHINGS: dict[str, Callable[[Vector, Vector], Vector]] = {
+    "lin-och": _lin_och,
+    "moses": _moses,
+    "floor": _floor,
+    "he-deng": _he_deng,
+    "exp": _exp,
+    "raw": _raw,
+}
+
+BREVITIES: dict[str, Callable[[Vector, Vector], Vector]] = {
+    "clipped": lambda c, r: np.exp(np.minimum(1 - r / c, 0)),
+    "unclipped": lambda c, r: np.exp(1 - r / c),
+    "bp+1": lambda c, r: np.exp(np.minimum(1 - (r + 1) / c, 0)),
+    "nobp": lambda c, r: np.ones_like(c),
+}

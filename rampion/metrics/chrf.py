@@ -1,0 +1,101 @@
+"""chrF and chrF++ (Popović 2015, 2017) from [candidate, reference, matching] n-grams of every order."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from string import punctuation
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rampion.metrics.base import NO_COLUMNS, Columns
+from rampion.metrics.tokens import Tokens, characters, check, mapped, matches, reference_count, rounds, totals, words
+from rampion.text import References, Texts
+from rampion.vocab import Names
+
+# A word of two characters or more that ends with a mark, or else begins with one.
+_MARKED = re.compile(r"(?<!\S)(?:(\S+)([{0}])|([{0}])(\S+))(?!\S)".format(re.escape(punctuation)))
+
+
+@dataclass(frozen=True, slots=True)
+class Chrf:
+    """A candidate is held against the reference that gives it the best F score, the first of equals."""
+
+    word_order: int = 0
+    character_order: int = 6
+    beta: int = 2
+    lowercase: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"chrF{self.beta}{'+' * self.word_order}"
+
+    @property
+    def higher_is_better(self) -> bool:
+        return True
+
+    def statistics(
+        self, texts: Texts, bounds: NDArray[np.int64], references: References, columns: Columns = NO_COLUMNS
+    ) -> NDArray[np.int64]:
+        check(bounds, references)
+        names = Names()
+        found = self._layers(names, texts, bounds)
+        best = np.zeros((len(texts), 3 * (self.character_order + self.word_order)), np.int64)
+        best_score = np.full(len(texts), -1.0)
+        for rows in rounds(references):
+            known = self._layers(names, references.texts.take(rows), np.arange(len(references) + 1))
+            layers = zip(found, known, (self.character_order, self.word_order), strict=False)
+            counts = np.concatenate([_overlaps(*layer) for layer in layers], axis=1)
+            score = self._scores(counts)
+            better = score > best_score
+            best[better], best_score[better] = counts[better], score[better]
+        return best
+
+    def _layers(self, names: Names, texts: Texts, segments: NDArray[np.int64]) -> list[Tokens]:
+        if self.lowercase:
+            texts = mapped(str.lower, texts)
+        layers = [characters(texts, segments)]
+        if self.word_order:
+            layers.append(words(names, mapped(_marks_apart, texts), segments))
+        return layers
+
+    def _scores(self, statistics: NDArray[Any]) -> NDArray[np.float64]:
+        """F in percent, of precision and recall averaged over the orders both have; sacrebleu's very operations."""
+        precision, recall, orders = np.zeros((3, len(statistics)))
+        columns = statistics.T.astype(np.float64)
+        for found, known, matching in zip(columns[::3], columns[1::3], columns[2::3], strict=True):
+            both = (found > 0) & (known > 0)
+            precision += matching / np.where(both, found, np.inf)
+            recall += matching / np.where(both, known, np.inf)
+            orders += both
+        precision /= np.maximum(orders, 1)
+        recall /= np.maximum(orders, 1)
+        factor = self.beta**2
+        denominator = factor * precision + recall
+        return 100 * ((1 + factor) * precision * recall / np.where(denominator > 0, denominator, 1))
+
+    def score(self, total: NDArray[Any]) -> float:
+        return float(self._scores(total[np.newaxis])[0])
+
+    def segments(self, statistics: NDArray[Any]) -> NDArray[np.float64]:
+        return self._scores(statistics) / 100
+
+    def signature(self, references: References) -> str:
+        from sacrebleu.metrics.chrf import CHRF
+
+        metric = CHRF(self.character_order, self.word_order, self.beta, lowercase=self.lowercase)
+        metric.num_refs = reference_count(references)
+        return str(metric.get_signature())
+
+
+def _overlaps(found: Tokens, known: Tokens, order: int) -> NDArray[np.int64]:
+    """[candidate, reference, matching] of every order; where the reference has none the candidate's do not count."""
+    theirs = np.repeat(totals(known, order), np.diff(found.segments), axis=0)
+    mine = np.where(theirs > 0, totals(found, order), 0)
+    return np.stack([mine, theirs, matches(found, known, order)], axis=2).reshape(len(mine), 3 * order)
+
+
+def _marks_apart(text: str) -> str:
+    return _MARKED.sub(r"\1\3 \2\4", text)

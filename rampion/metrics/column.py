@@ -1,0 +1,52 @@
+"""A number that came with every candidate (a neural metric, a human judgement) as a metric: [value, 1]."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rampion.errors import InputError
+from rampion.metrics.base import NO_COLUMNS, Columns
+from rampion.text import References, Texts
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """The score is the mean of the column, on its own scale."""
+
+    column: str
+    higher_is_better: bool = True
+
+    @property
+    def name(self) -> str:
+        return self.column
+
+    def statistics(
+        self, texts: Texts, bounds: NDArray[np.int64], references: References, columns: Columns = NO_COLUMNS
+    ) -> NDArray[np.float64]:
+        if self.column not in columns:
+            raise InputError(
+                f"the candidates have no metric column {self.column!r}; they have: {', '.join(columns) or 'none'}"
+            )
+        values = columns[self.column]
+        wrong = np.flatnonzero(~np.isfinite(values))
+        if len(wrong):
+            s = int(np.searchsorted(bounds, wrong[0], side="right")) - 1
+            raise InputError(
+                f"metric column {self.column!r} is {values[wrong[0]]} for candidate {wrong[0] - bounds[s]} "
+                f"of segment {s} (both counted from 0); give every candidate a finite value"
+            )
+        return np.stack([values, np.ones_like(values)], axis=1)
+
+    def score(self, total: NDArray[Any]) -> float:
+        return float(total[0] / total[1])
+
+    def segments(self, statistics: NDArray[Any]) -> NDArray[np.float64]:
+        values: NDArray[np.float64] = statistics[:, 0] / statistics[:, 1]
+        return values
+
+    def signature(self, references: References) -> str:
+        return f"column:{self.column}|mean"

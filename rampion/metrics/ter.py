@@ -1,0 +1,69 @@
+"""TER (Snover et al. 2006), by sacrebleu itself: [edits to the nearest reference, mean reference length]."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rampion.metrics.base import NO_COLUMNS, Columns, rate
+from rampion.metrics.tokens import check, reference_count
+from rampion.text import References, Texts
+
+if TYPE_CHECKING:
+    from sacrebleu.metrics.ter import TER
+
+
+@dataclass(frozen=True, slots=True)
+class Ter:
+    """A millisecond for each distinct candidate of a segment; `progress` is told (candidates done, all candidates)."""
+
+    cased: bool = False
+    normalised: bool = False
+    no_punctuation: bool = False
+    asian: bool = False
+    progress: Callable[[int, int], None] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        return "TER"
+
+    @property
+    def higher_is_better(self) -> bool:
+        return False
+
+    def statistics(
+        self, texts: Texts, bounds: NDArray[np.int64], references: References, columns: Columns = NO_COLUMNS
+    ) -> NDArray[np.float64]:
+        check(bounds, references)
+        metric, strings, rows = self._sacrebleu(), list(texts), np.empty((len(texts), 2))
+        for s, (start, end) in enumerate(pairwise(bounds.tolist())):
+            known: dict[str, tuple[float, float]] = {}
+            for i in range(start, end):
+                if strings[i] not in known:
+                    score = metric.sentence_score(strings[i], references[s])
+                    known[strings[i]] = score.num_edits, score.ref_length
+                rows[i] = known[strings[i]]
+            if self.progress:
+                self.progress(end, len(strings))
+        return rows
+
+    def score(self, total: NDArray[Any]) -> float:
+        return 100 * float(rate(total[0], total[1]))
+
+    def segments(self, statistics: NDArray[Any]) -> NDArray[np.float64]:
+        return rate(statistics[:, 0], statistics[:, 1])
+
+    def signature(self, references: References) -> str:
+        metric = self._sacrebleu()
+        metric.num_refs = reference_count(references)
+        return str(metric.get_signature())
+
+    def _sacrebleu(self) -> TER:
+        from sacrebleu.metrics.ter import TER
+
+        return TER(self.normalised, self.no_punctuation, self.asian, self.cased)

@@ -1,0 +1,111 @@
+"""From texts to token ids, cut exactly as sacrebleu and str.split() cut them, and the n-grams that two sides share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rampion import _kernels
+from rampion.errors import InputError
+from rampion.text import References, Texts
+from rampion.vocab import Names
+
+TOKENISERS = ("none", "13a", "intl", "char", "zh")
+
+# All white space of str.split() but the blank, in UTF-8; texts without a byte that begins one are the rule.
+_WHITE = re.compile(
+    rb"[\t-\r\x1c-\x1f]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2(?:\x80[\x80-\x8a\xa8\xa9\xaf]|\x81\x9f)|\xe3\x80\x80"
+)
+_HARMLESS = bytes(set(range(256)) - {*range(0x09, 0x0E), *range(0x1C, 0x20), 0xC2, 0xE1, 0xE2, 0xE3})
+
+
+class Tokens(NamedTuple):
+    """Text i is ids[bounds[i]:bounds[i + 1]]; segment s has the texts segments[s]:segments[s + 1]."""
+
+    ids: NDArray[np.uint32]
+    bounds: NDArray[np.int64]
+    segments: NDArray[np.int64]
+
+
+def words(names: Names, texts: Texts, segments: NDArray[np.int64]) -> Tokens:
+    """The words of str.split(), as ids of `names`."""
+    return Tokens(*names.tokens(_blanks(texts)), segments)
+
+
+def characters(texts: Texts, segments: NDArray[np.int64]) -> Tokens:
+    """The code points of every text, without its white space."""
+    blank = _blanks(texts)
+    kept = blank.blob != ord(" ")
+    starts = np.zeros(len(kept) + 1, np.int64)
+    np.cumsum(kept & (blank.blob & 0xC0 != 0x80), out=starts[1:])  # 10xxxxxx continues a code point
+    ids = np.frombuffer(blank.blob[kept].tobytes().decode().encode("utf-32-le"), "<u4")
+    return Tokens(ids.astype(np.uint32), starts[blank.bounds], segments)
+
+
+def _blanks(texts: Texts) -> Texts:
+    """The texts with every white space replaced by as many blanks as it has bytes."""
+    whole = Texts.join([texts])
+    raw = whole.blob.tobytes()
+    if not raw.translate(None, _HARMLESS):
+        return whole
+    return Texts(np.frombuffer(_WHITE.sub(lambda white: b" " * len(white[0]), raw), np.uint8), whole.bounds)
+
+
+def mapped(function: Callable[[str], str], texts: Texts) -> Texts:
+    """function(text) for every text, computed once for each distinct one."""
+    strings = list(texts)
+    results = {string: function(string) for string in dict.fromkeys(strings)}
+    return Texts.of(results[string] for string in strings)
+
+
+def tokenised(texts: Texts, tokeniser: str, lowercase: bool) -> Texts:
+    """The texts as sacrebleu's tokeniser of that name leaves them."""
+    if tokeniser == "none" and not lowercase:
+        return texts
+    from sacrebleu.metrics.bleu import BLEU
+
+    tokenise = BLEU(tokenize=tokeniser).tokenizer
+    return mapped(lambda text: tokenise((text.lower() if lowercase else text).rstrip()), texts)
+
+
+def matches(candidates: Tokens, references: Tokens, order: int) -> NDArray[np.int64]:
+    """Clipped matches of every candidate with its references, one column for each n-gram order."""
+    widest = int(np.diff(references.bounds[references.segments]).max(initial=0))
+    table = np.empty((3, 1 << (2 * order * widest).bit_length()), np.int64)
+    found = np.empty((len(candidates.bounds) - 1, order), np.int64)
+    _kernels.ngrams(candidates, references, table, found)
+    return found
+
+
+def totals(tokens: Tokens, order: int) -> NDArray[np.int64]:
+    """How many n-grams every text has, one column for each order."""
+    return np.maximum(np.diff(tokens.bounds)[:, np.newaxis] - np.arange(order), 0)
+
+
+def check(bounds: NDArray[np.int64], references: References) -> None:
+    """Raise unless every segment of the candidates has its references."""
+    if len(bounds) - 1 != len(references):
+        raise InputError(
+            f"{len(bounds) - 1} segments of candidates but {len(references)} of references; "
+            "give one line of references for every segment, in the same order"
+        )
+    empty = np.flatnonzero(np.diff(references.bounds) == 0)
+    if len(empty):
+        raise InputError(f"segment {empty[0]} (counted from 0) has no reference; give it one or leave the segment out")
+
+
+def rounds(references: References) -> Iterator[NDArray[np.int64]]:
+    """Round k gives every segment the row of its k-th reference, or of its last."""
+    counts = np.diff(references.bounds)
+    for k in range(int(counts.max(initial=0))):
+        yield references.bounds[:-1] + np.minimum(k, counts - 1)
+
+
+def reference_count(references: References) -> int:
+    """The number of references of every segment, or -1 (sacrebleu's "var") if it varies."""
+    counts = set(np.diff(references.bounds).tolist())
+    return counts.pop() if len(counts) == 1 else -1

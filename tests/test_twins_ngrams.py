@@ -1,0 +1,58 @@
+"""The n-gram kernel equals its twin, and the twin equals the definition."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rampion._core import ngrams as core
+from rampion._reference import ngrams as reference
+from rampion.metrics.tokens import Tokens
+
+IDS = st.one_of(st.integers(0, 3), st.sampled_from([2**31 - 1, 2**31, 2**32 - 1]))
+TEXTS = st.lists(st.lists(IDS, max_size=12), max_size=4)
+
+
+def tokens(segments):
+    texts = [text for segment in segments for text in segment]
+    return Tokens(
+        np.array([token for text in texts for token in text], np.uint32),
+        np.cumsum([0, *map(len, texts)], dtype=np.int64),
+        np.cumsum([0, *map(len, segments)], dtype=np.int64),
+    )
+
+
+def run(module, segments, order, size):
+    candidates, references = tokens([c for c, _ in segments]), tokens([r for _, r in segments])
+    matches = np.full((len(candidates.bounds) - 1, order), -7, np.int64)
+    module.ngrams(candidates, references, np.full((3, size), -9, np.int64), matches)
+    return matches
+
+
+@given(st.lists(st.tuples(TEXTS, TEXTS), max_size=4), st.integers(1, 6))
+def test_the_kernel_equals_its_twin_in_a_table_of_the_promised_size(segments, order):
+    widest = max((sum(map(len, references)) for _, references in segments), default=0)
+    size = 1 << (2 * order * widest).bit_length()
+    assert np.array_equal(run(core, segments, order, size), run(reference, segments, order, size))
+
+
+@given(TEXTS, TEXTS, st.integers(1, 6))
+def test_matches_are_the_definition(candidates, references, order):
+    def count(text, gram):
+        return sum(text[k : k + len(gram)] == gram for k in range(len(text)))
+
+    expected = []
+    for text in candidates:
+        grams = [{tuple(text[k : k + n]) for k in range(len(text) - n + 1)} for n in range(1, order + 1)]
+        limits = [[max((count(r, list(gram)) for r in references), default=0) for gram in g] for g in grams]
+        counts = [[count(text, list(gram)) for gram in g] for g in grams]
+        expected.append([sum(map(min, c, m)) for c, m in zip(counts, limits, strict=True)])
+    assert run(core, [(candidates, references)], order, 1024).tolist() == expected
+
+
+def test_the_twins_have_one_signature_and_one_promise():
+    assert list(inspect.signature(core.ngrams).parameters) == list(inspect.signature(reference.ngrams).parameters)
+    assert core.ngrams.__doc__ == reference.ngrams.__doc__
