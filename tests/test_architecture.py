@@ -17,6 +17,7 @@ FLOW = (
     "vocab features",
     "metrics",
     "candidates",
+    "stakes",
     "formats",
     "losses pairwise expected",
     "updates",

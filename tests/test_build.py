@@ -14,7 +14,7 @@ def run(code, **environment):
     """A fresh interpreter, warnings as errors, this one's path."""
     path = os.pathsep.join(filter(None, sys.path))
     return subprocess.run(
-        [sys.executable, "-W", "error", "-c", code],
+        [sys.executable, "-P", "-W", "error", "-c", code],
         env=os.environ | {"PYTHONPATH": path} | environment,
         capture_output=True,
         text=True,
