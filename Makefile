@@ -4,10 +4,11 @@
 #
 # Everything is installed into .venv, and again only when a source has changed.
 
-SHELL  := /bin/bash
-PYTHON ?=
-BIN    := .venv/bin
-PIP    := $(BIN)/python -m pip -qq --disable-pip-version-check install
+SHELL   := /bin/bash
+PYTHON  ?=
+BIN     := .venv/bin
+PIP     := $(BIN)/python -m pip -qq --disable-pip-version-check install
+listed  = $(shell sed -n 's/^$(1) = \[\(.*\)\]$$/\1/p' pyproject.toml | tr -d ',')
 SOURCES := setup.py pyproject.toml MANIFEST.in README.md LICENSE \
   $(shell find rampion decoder ! -name __pycache__ ! -name '*.pyc' ! -name '*.so')
 
@@ -22,7 +23,7 @@ test: .venv/installed
 bench: .venv/installed
 	@$(BIN)/pytest benchmarks
 
-check: .venv/checkers
+check: .venv/installed .venv/checkers
 	$(BIN)/ruff check .
 	PATH=$(BIN):$$PATH cython-lint rampion decoder
 	$(BIN)/codespell
@@ -32,16 +33,17 @@ check: .venv/checkers
 clean:
 	rm -rf .venv build dist *.egg-info
 
-# Outside the compiled modules a build folder is emptied first, so that no deleted file stays installed.
+# The build's own requirements live in .venv: fresh copies of Cython's headers would make every module look outdated.
+# All but compiled modules leaves the build folder first, so that no deleted file stays installed.
 .venv/installed: .venv/made $(SOURCES)
 	@echo "rampion: building and installing into .venv (the first time takes a minute)"
 	@if [ -d build ]; then find build -path '*/lib.*' -type f ! -name '*.so' -delete; fi
-	@$(PIP) '.[test]'
+	@$(PIP) --no-build-isolation '.[test]'
 	@touch $@
 
-.venv/checkers: .venv/installed
+.venv/checkers: .venv/made pyproject.toml
 	@echo "rampion: installing the checkers into .venv"
-	@$(PIP) '.[test,check]'
+	@$(PIP) $(call listed,check)
 	@touch $@
 
 .venv/made:
@@ -53,4 +55,5 @@ clean:
 	  echo "rampion: $$python cannot make a virtual environment; install its venv module (Debian, Ubuntu: apt install python3-venv)"; exit 1; }; \
 	echo "rampion: making .venv with $$("$$python" --version)"; \
 	"$$python" -m venv --clear .venv
+	@$(PIP) $(call listed,requires)
 	@touch $@
