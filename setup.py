@@ -1,52 +1,60 @@
-"""Builds the compiled kernels: every rampion/_core/*.pyx and decoder/*.pyx is one extension module.
-
-Environment:
-  RAMPION_CHECKED=1         bounds, None and overflow checks in every kernel; the same suite must pass
-  RAMPION_TRACE=1           line tracing for profilers (line_profiler, coverage)
-  RAMPION_SANITIZE=a,b      compile with -fsanitize=a,b (address,undefined)
+"""Builds the compiled kernels: every rampion/_core/*.pyx and decoder/*.pyx is one extension module. Environment:
+  RAMPION_CHECKED=1      bounds, None and initialisation checks in every kernel; the same suite must pass
+  RAMPION_TRACE=1        line tracing for profilers (line_profiler, coverage)
+  RAMPION_SANITIZE=a,b   compile with -fsanitize=a,b (address,undefined)
 """
 
 import os
+import shutil
+import sysconfig
+import zlib
 from pathlib import Path
 
+import Cython
 from Cython.Build import cythonize
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
 
-CHECKED = os.environ.get("RAMPION_CHECKED") == "1"
-TRACE = os.environ.get("RAMPION_TRACE") == "1"
+CHECKED, TRACE = (os.environ.get(name) == "1" for name in ("RAMPION_CHECKED", "RAMPION_TRACE"))
 SANITIZE = os.environ.get("RAMPION_SANITIZE", "")
-
 DIRECTIVES = {
     "language_level": "3",
     "boundscheck": CHECKED,
-    "wraparound": False,
     "initializedcheck": CHECKED,
     "nonecheck": CHECKED,
-    "overflowcheck": False,
+    "wraparound": False,
     "cdivision": True,
+    "autotestdict": False,
     "freethreading_compatible": True,
     "linetrace": TRACE,
 }
+# Every machine must compute the same bits: no -ffast-math, no -march, and no fused multiply-add (-ffp-contract=off).
+# -fno-math-errno only lets sqrt be one instruction, which IEEE 754 rounds correctly; exp, log and pow still call libm.
+COMMON = ["-ffp-contract=off", "-fno-math-errno", *(["-O1", "-g"] if CHECKED or SANITIZE else ["-O3"])]
+SANITIZERS = [f"-fsanitize={SANITIZE}", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"] if SANITIZE else []
+MACROS = [("CYTHON_TRACE", "1"), ("CYTHON_TRACE_NOGIL", "1")] if TRACE else []
+FLAGS = {"extra_compile_args": COMMON + SANITIZERS, "extra_link_args": SANITIZERS, "define_macros": MACROS}
+# Each combination builds in a folder of its own, so that none ever reuses what another has compiled.
+FOLDER = f"build/{zlib.crc32(repr((DIRECTIVES, FLAGS, Cython.__version__)).encode()):08x}"
 
-# No -ffast-math and no -march: every machine must compute the same bits (-ffp-contract=off forbids fused multiply-add).
-FLAGS = ["-O3", "-ffp-contract=off", "-fno-math-errno"]
-if CHECKED or SANITIZE:
-    FLAGS = ["-O1", "-g", "-ffp-contract=off"]
-SANITIZERS = [f"-fsanitize={SANITIZE}", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer"] if SANITIZE else []
-MACROS = [("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")]
-if TRACE:
-    MACROS += [("CYTHON_TRACE", "1"), ("CYTHON_TRACE_NOGIL", "1")]
+
+class Build(build_ext):
+    def build_extensions(self):
+        if not shutil.which(compiler := self.compiler.compiler[0]):
+            raise SystemExit(f"rampion: no C compiler: {compiler!r} was not found; install gcc or clang, or set CC")
+        if not Path(sysconfig.get_path("include"), "Python.h").exists():
+            raise SystemExit("rampion: Python.h was not found; install Python's headers (python3-dev or python3-devel)")
+        super().build_extensions()
+
+    def copy_extensions_to_source(self):
+        self.force = True  # an in-place build always lands, also over a newer one of another combination
+        super().copy_extensions_to_source()
+
 
 sources = sorted([*Path("rampion/_core").glob("*.pyx"), *Path("decoder").glob("*.pyx")])
-extensions = [
-    Extension(
-        ".".join(source.with_suffix("").parts),
-        [str(source)],
-        define_macros=MACROS,
-        extra_compile_args=FLAGS + SANITIZERS,
-        extra_link_args=SANITIZERS,
-    )
-    for source in sources
-]
-# cythonize does not notice changed directives, so any build but the release one regenerates the C.
-setup(ext_modules=cythonize(extensions, compiler_directives=DIRECTIVES, force=CHECKED or TRACE or bool(SANITIZE), quiet=True))
+modules = [Extension(".".join(source.with_suffix("").parts), [str(source)], **FLAGS) for source in sources]
+setup(
+    cmdclass={"build_ext": Build},
+    ext_modules=cythonize(modules, compiler_directives=DIRECTIVES, build_dir=FOLDER, quiet=True),
+    options={"build": {"build_base": FOLDER}, "build_ext": {"parallel": True}},
+)

@@ -1,0 +1,59 @@
+# make demo    see it work                make check   lint, types, spelling, stubs
+# make test    the tests                  make bench   compiled kernels beside plain Python and NumPy/SciPy
+# make clean   forget all that was built; PYTHON=… chooses the interpreter
+#
+# Everything is installed into .venv, and again only when a source has changed.
+
+SHELL   := /bin/bash
+PYTHON  ?=
+BIN     := .venv/bin
+PIP     := $(BIN)/python -m pip -qq --disable-pip-version-check install
+listed  = $(shell sed -n 's/^$(1) = \[\(.*\)\]$$/\1/p' pyproject.toml | tr -d ',')
+SOURCES := setup.py pyproject.toml MANIFEST.in README.md LICENSE \
+  $(shell find rampion decoder ! -name __pycache__ ! -name '*.pyc' ! -name '*.so')
+
+.PHONY: demo test bench check clean
+
+demo: .venv/installed
+	@$(BIN)/rampion demo
+
+test: .venv/installed
+	@$(BIN)/pytest
+
+bench: .venv/installed
+	@$(BIN)/pytest benchmarks
+
+check: .venv/installed .venv/checkers
+	$(BIN)/ruff check .
+	PATH=$(BIN):$$PATH cython-lint rampion decoder
+	$(BIN)/codespell
+	$(BIN)/mypy
+	cd tests && ../$(BIN)/stubtest rampion._core
+
+clean:
+	rm -rf .venv build dist *.egg-info
+
+# The build's own requirements live in .venv: fresh copies of Cython's headers would make every module look outdated.
+# All but compiled modules leaves the build folder first, so that no deleted file stays installed.
+.venv/installed: .venv/made $(SOURCES)
+	@echo "rampion: building and installing into .venv (the first time takes a minute)"
+	@if [ -d build ]; then find build -path '*/lib.*' -type f ! -name '*.so' -delete; fi
+	@$(PIP) --no-build-isolation '.[test]'
+	@touch $@
+
+.venv/checkers: .venv/made pyproject.toml
+	@echo "rampion: installing the checkers into .venv"
+	@$(PIP) $(call listed,check)
+	@touch $@
+
+.venv/made:
+	@for python in $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11); do \
+	  "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && break; python=; \
+	done; \
+	[ "$$python" ] || { echo "rampion: needs Python 3.11 or newer, and found none; install it, or name it: make PYTHON=/path/to/python3"; exit 1; }; \
+	"$$python" -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "rampion: $$python cannot make a virtual environment; install its venv module (Debian, Ubuntu: apt install python3-venv)"; exit 1; }; \
+	echo "rampion: making .venv with $$("$$python" --version)"; \
+	"$$python" -m venv --clear .venv
+	@$(PIP) $(call listed,requires)
+	@touch $@
