@@ -32,6 +32,12 @@ class Stakes:
         return int(np.diff(self.bounds).max(initial=0))
 
 
+def unjudged(candidates: Candidates) -> Stakes:
+    """Stakes without costs or references: enough to ask for the model's own choice."""
+    n = len(candidates)
+    return Stakes(candidates.bounds, np.zeros(n), np.zeros(n, bool))
+
+
 @dataclass(frozen=True, eq=False)
 class Batch:
     """Candidates and what they cost: what a solver works on."""

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rampion.candidates import Candidates
 from rampion.errors import TuningError
-from rampion.features import Features, Weights
+from rampion.features import Weights
 from rampion.losses import MODEL, ORACLE, WORST
 from rampion.protocols import Decoder, Policy
 from rampion.recipes import Recipe
 from rampion.stakes import Batch, Judge
-from rampion.text import Texts
 
 Reals = NDArray[np.float64]
 
@@ -31,6 +29,9 @@ class Round:
     score: float
     moved: float
     candidates: int
+
+
+Record = Callable[[Round], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,26 +60,34 @@ def train(
     segments: Sequence[str],
     judge: Judge,
     start: Weights,
-    record: Callable[[Round], None] = lambda row: None,
+    record: Record = lambda row: None,
 ) -> Weights:
-    """Run a recipe; the answer is the last weights (S4)."""
+    """Decode, learn, and decode again; the answer is the last weights (S4)."""
     weights, kept = start, None
     for iteration in range(1, recipe.iterations + 1):
         kept = recipe.policy.absorb(kept, decoder.decode(segments, weights, recipe.k), iteration)
-        batch = judge.batch(kept)
-        vector = weights.onto(kept.features, lenient=iteration > 1)
-        origin = start.onto(kept.features, lenient=True) if recipe.origin == "start" else np.zeros(len(kept.features))
-        watch = _Watch(recipe, judge, batch, iteration, vector, record)
-        weights = Weights(kept.features, recipe.solver.solve(recipe.loss, batch, vector, origin, watch))
-        refuse_collapsed(weights)
+        weights = learn(recipe, judge, judge.batch(kept), weights, start, record, iteration)
     return weights
+
+
+def learn(
+    recipe: Recipe, judge: Judge, batch: Batch, weights: Weights, start: Weights, record: Record, iteration: int = 1
+) -> Weights:
+    """One decoding iteration's learning: from `weights`, with L2 towards `start` or 0."""
+    features = batch.candidates.features
+    vector = weights.onto(features, lenient=iteration > 1)
+    origin = start.onto(features, lenient=True) if recipe.origin == "start" else np.zeros(len(features))
+    watch = _Watch(recipe, judge, batch, iteration, vector, record)
+    learnt = Weights(features, recipe.solver.solve(recipe.loss, batch, vector, origin, watch))
+    refuse_collapsed(learnt)
+    return learnt
 
 
 class _Watch:
     """Turns the solver's rounds into records."""
 
     def __init__(
-        self, recipe: Recipe, judge: Judge, batch: Batch, iteration: int, vector: Reals, record: Callable[[Round], None]
+        self, recipe: Recipe, judge: Judge, batch: Batch, iteration: int, vector: Reals, record: Record
     ) -> None:
         self.recipe, self.judge, self.batch, self.iteration = recipe, judge, batch, iteration
         self.before, self.record = vector, record

@@ -1,0 +1,170 @@
+"""Tune and rerank in a call each: what the command line and the examples use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rampion.candidates import Candidates
+from rampion.errors import RecipeError
+from rampion.features import Weights
+from rampion.losses import MODEL
+from rampion.metrics import Metric, named
+from rampion.policies import Fixed, Merge, Replace, Window
+from rampion.protocols import Policy
+from rampion.recipes import RECIPES, Recipe
+from rampion.stakes import Judge, unjudged
+from rampion.text import References, Texts
+from rampion.training import Record, Round, Standing, absorbed, learn, standing
+
+Lists = Candidates | Sequence[Candidates]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tuned:
+    """Weights, the way to them, and where they stand on the lists they were tuned on."""
+
+    weights: Weights
+    recipe: Recipe
+    rounds: list[Round]
+    before: Standing
+    after: Standing
+    metric: str
+    signature: str
+
+
+def recipe_named(name: str, **settings: Any) -> Recipe:
+    """A row of the table, with some of its settings changed."""
+    if name not in RECIPES:
+        raise RecipeError(f"no recipe {name!r}; there are {', '.join(RECIPES)}")
+    return RECIPES[name].set(**settings)
+
+
+def policy_named(name: str) -> Policy:
+    """replace, merge, fixed, or window:N."""
+    kind, _, size = name.partition(":")
+    if kind == "window" and size.isdigit():
+        return Window(int(size))
+    policies: dict[str, Policy] = {"replace": Replace(), "merge": Merge(), "fixed": Fixed()}
+    if name not in policies:
+        raise RecipeError(f"no policy {name!r}; there are {', '.join(policies)} and window:N")
+    return policies[name]
+
+
+def judge(lists: Candidates, references: References | Iterable[Sequence[str]] | None, metric: str | Metric, alpha: float = 10.0) -> Judge:
+    """The judge of these lists; references come in their order, and a metric column needs none."""
+    if isinstance(metric, str):
+        metric = named(metric)
+    if references is None:
+        references = References(Texts.of([""] * len(lists.segments)), np.arange(len(lists.segments) + 1))
+    elif not isinstance(references, References):
+        references = References.of(references)
+    return Judge(metric, references, lists.segments, alpha)
+
+
+def tune(
+    lists: Lists,
+    references: References | Iterable[Sequence[str]] | None = None,
+    *,
+    recipe: str | Recipe = "rampion",
+    start: Weights | Mapping[str, float] | None = None,
+    metric: str | None = None,
+    policy: str | None = None,
+    record: Record = lambda row: None,
+    **settings: Any,
+) -> Tuned:
+    """Tune weights on fixed lists: one Candidates, or those of successive decoding iterations (merged by default).
+
+    References belong to the segments of the first lists, in order. Without `start` all weights begin at 0.
+    """
+    runs = [lists] if isinstance(lists, Candidates) else list(lists)
+    chosen = recipe_named(recipe) if isinstance(recipe, str) else recipe
+    chosen = chosen.set(**({"metric": metric} if metric else {}), **settings)
+    kept = absorbed(policy_named(policy or "merge"), runs)
+    arbiter = judge(runs[0], references, chosen.metric, chosen.alpha)
+    if start is None:
+        start = Weights(kept.features, np.zeros(len(kept.features)))
+    elif not isinstance(start, Weights):
+        start = Weights.of(start)
+    batch = arbiter.batch(kept)
+    rounds: list[Round] = []
+
+    def keep(row: Round) -> None:
+        rounds.append(row)
+        record(row)
+
+    before = standing(arbiter, batch, start.onto(kept.features))
+    weights = learn(chosen, arbiter, batch, start, start, keep)
+    after = standing(arbiter, batch, weights.vector)
+    return Tuned(weights, chosen, rounds, before, after, arbiter.metric.name, arbiter.metric.signature(arbiter.references))
+
+
+def picks(lists: Candidates, weights: Weights, *, lenient: bool = False) -> NDArray[np.int64]:
+    """The best candidate of every segment that has any; ties go to the earlier one."""
+    return MODEL.picks(unjudged(lists), lists.score(weights.onto(lists.features, lenient=lenient)))
+
+
+def reranked(lists: Candidates, weights: Weights, *, lenient: bool = False) -> Candidates:
+    """The same lists sorted by the weights, best first, with the new scores."""
+    scores = lists.score(weights.onto(lists.features, lenient=lenient))
+    owner = np.repeat(np.arange(len(lists.segments)), np.diff(lists.bounds))
+    order = np.lexsort((np.arange(len(lists)), -scores, owner))
+    return replace(lists.take(order, lists.bounds, lists.segments), scores=scores[order])
+
+
+class Reranker:
+    """A recipe as an estimator: fit on lists with references, then predict, rank or score other lists."""
+
+    def __init__(
+        self,
+        recipe: str = "rampion",
+        *,
+        start: Mapping[str, float] | None = None,
+        metric: str | None = None,
+        policy: str | None = None,
+        **settings: Any,
+    ) -> None:
+        self.recipe, self.start, self.metric, self.policy = recipe, start, metric, policy
+        self.settings = settings
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The constructor's arguments; with `deep`, every setting of the recipe too."""
+        given = {"recipe": self.recipe, "start": self.start, "metric": self.metric, "policy": self.policy}
+        chosen = recipe_named(self.recipe, **self.settings)
+        inside = {name: value for name, value in chosen.settings().items() if name not in given}
+        return given | (inside if deep else self.settings)
+
+    def set_params(self, **params: Any) -> Self:
+        for name in ("recipe", "start", "metric", "policy"):
+            if name in params:
+                setattr(self, name, params.pop(name))
+        recipe_named(self.recipe, **params)
+        self.settings = self.settings | params
+        return self
+
+    def fit(self, lists: Lists, references: References | Iterable[Sequence[str]] | None = None) -> Self:
+        self.tuned_ = tune(
+            lists, references, recipe=self.recipe, start=self.start, metric=self.metric, policy=self.policy, **self.settings
+        )
+        self.weights_ = self.tuned_.weights
+        return self
+
+    def decision_function(self, lists: Candidates) -> NDArray[np.float64]:
+        """The score of every candidate."""
+        return lists.score(self.weights_.onto(lists.features))
+
+    def predict(self, lists: Candidates) -> list[str]:
+        """The best candidate of every segment."""
+        return list(lists.texts.take(picks(lists, self.weights_)))
+
+    def rerank(self, lists: Candidates) -> Candidates:
+        return reranked(lists, self.weights_)
+
+    def score(self, lists: Candidates, references: References | Iterable[Sequence[str]] | None = None) -> float:
+        """The corpus metric of the predictions, on its reported scale."""
+        arbiter = judge(lists, references, self.tuned_.recipe.metric)
+        return arbiter.corpus_score(arbiter.batch(lists), picks(lists, self.weights_))
