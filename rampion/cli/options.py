@@ -1,0 +1,63 @@
+"""Arguments that several commands share, and what they mean."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rampion.errors import RecipeError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rampion.candidates import Candidates
+    from rampion.features import Weights
+    from rampion.text import References
+
+Lists = Annotated[
+    list[str], typer.Argument(metavar="NBEST...", help="Lists: Moses n-best, JSONL or a store; .gz and .zst too; - is stdin.", show_default=False)
+]
+Refs = Annotated[
+    list[str] | None,
+    typer.Option("--refs", metavar="FILE", help="References: line by line; once for each further reference. Or lines `id ||| text`. Not needed if JSONL lists hold them.", show_default=False),
+]
+Lenient = Annotated[bool, typer.Option("--lenient", help="Skip what is wrong with the lists and say how much, instead of stopping.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines instead of tables.")]
+MetricOption = Annotated[
+    str | None, typer.Option("--metric", metavar="NAME", help="bleu[:variant], chrf, chrf++, ter, wer, or metric:COLUMN of the lists.", show_default=False)
+]
+
+
+def read_runs(paths: Sequence[str], lenient: bool) -> list[Candidates]:
+    """The lists of every file, all with the same features."""
+    raise NotImplementedError(paths, lenient)
+
+
+def changed(settings: list[str]) -> dict[str, Any]:
+    """`name=value` pairs; a value is a number where it reads as one."""
+    answer: dict[str, Any] = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not equals or not name:
+            raise RecipeError(f"--set {setting!r}: expected name=value, for example --set rate=1e-3")
+        answer[name] = _number(value)
+    return answer
+
+
+def _number(value: str) -> int | float | str | None:
+    if value == "none":
+        return None
+    for kind in (int, float):
+        try:
+            return kind(value)
+        except ValueError:
+            continue
+    return value
+
+
+def weights_of(path: str) -> Path:
+    """A weights file, or the one inside a run folder."""
+    inside = Path(path) / "weights.txt"
+    return inside if inside.exists() else Path(path)
