@@ -39,7 +39,9 @@ else:
     if NAME not in _PACKAGES:
         raise ImportError(f"RAMPION_KERNELS={NAME!r}: expected 'compiled' or 'reference'")
     if NAME == "reference":
-        logging.getLogger("rampion").warning("running on the plain-Python kernels (RAMPION_KERNELS=reference): correct and slow")
+        logging.getLogger("rampion").warning(
+            "running on the plain-Python kernels (RAMPION_KERNELS=reference): correct and slow"
+        )
     for module, functions in MODULES.items():
         try:
             loaded = import_module(f"{_PACKAGES[NAME]}.{module}")

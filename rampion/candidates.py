@@ -25,7 +25,7 @@ Reals = NDArray[np.float64]
 Offsets = NDArray[np.int64]
 Ids = NDArray[np.uint32]
 
-LARGEST_COUNT = 64    # a count stands as that many entries: 4 bytes each against 12 for an entry with its value
+LARGEST_COUNT = 64  # a count stands as that many entries: 4 bytes each against 12 for an entry with its value
 
 
 class Rows(NamedTuple):
@@ -78,7 +78,9 @@ class Lists(NamedTuple):
             return self._replace(values=np.zeros(0))
         counts = values.astype(np.int64)
         ends = np.concatenate([[0], np.cumsum(counts)])
-        return self._replace(entries=np.repeat(self.entries, counts), entry_bounds=ends[self.entry_bounds], values=np.zeros(0))
+        return self._replace(
+            entries=np.repeat(self.entries, counts), entry_bounds=ends[self.entry_bounds], values=np.zeros(0)
+        )
 
     def valued(self) -> Lists:
         """With a value for every entry, each entry once."""
@@ -151,7 +153,6 @@ class Candidates:
         lists = [part.lists for part in parts]
         if any(len(part.values) for part in lists):
             lists = [part.valued() for part in lists]
-        columns = {name: None for part in parts for name in part.metrics}
         return cls(
             Lists(
                 _chain([part.bounds for part in lists]),
@@ -168,10 +169,7 @@ class Candidates:
             Texts.join([part.texts for part in parts]),
             _concatenate([part.scores for part in parts], np.float64),
             Texts.join([part.notes for part in parts]),
-            {
-                name: np.concatenate([part.metrics.get(name, np.full(len(part), np.nan)) for part in parts])
-                for name in columns
-            },
+            _columns([part.metrics for part in parts], [len(part) for part in parts]),
             _concatenate([part.seen for part in parts], np.int32),
         )
 
@@ -219,7 +217,15 @@ class Candidates:
             ids[first:last][sparse] = dictionary[lists.entries[entries]]
             values[first:last][sparse] = lists.values[entries]
         return Rows(
-            self.segments, self.bounds, self.texts, entry_bounds, ids, values, self.scores, self.notes, dict(self.metrics)
+            self.segments,
+            self.bounds,
+            self.texts,
+            entry_bounds,
+            ids,
+            values,
+            self.scores,
+            self.notes,
+            dict(self.metrics),
         )
 
     def take(self, picks: Offsets, bounds: Offsets, segments: Texts) -> Candidates:
@@ -303,7 +309,14 @@ class Candidates:
             raise StoreError(f"the store lacks its array {error}; the file is damaged or of another version") from error
         lists = Lists(**fields, width=width)
         return cls(
-            lists, Features(texts["names"], width), texts["segments"], texts["texts"], scores, texts["notes"], metrics, seen
+            lists,
+            Features(texts["names"], width),
+            texts["segments"],
+            texts["texts"],
+            scores,
+            texts["notes"],
+            metrics,
+            seen,
         )
 
 
@@ -313,12 +326,22 @@ def _concatenate(parts: Sequence[NDArray[Any]], dtype: type) -> NDArray[Any]:
 
 def _chain(bounds: Iterable[Offsets]) -> Offsets:
     """Bounds of things laid end to end."""
-    return np.concatenate([[0], np.cumsum(np.concatenate([np.zeros(0, np.int64), *map(np.diff, bounds)]))]).astype(np.int64)
+    return np.concatenate([[0], np.cumsum(np.concatenate([np.zeros(0, np.int64), *map(np.diff, bounds)]))]).astype(
+        np.int64
+    )
+
+
+def _columns(parts: Sequence[dict[str, Reals]], lengths: Sequence[int]) -> dict[str, Reals]:
+    """Metric columns laid end to end, NaN where a part lacks one."""
+    names = dict.fromkeys(name for part in parts for name in part)
+    gaps = [np.full(length, np.nan) for length in lengths]
+    return {
+        name: np.concatenate([part.get(name, gap) for part, gap in zip(parts, gaps, strict=True)]) for name in names
+    }
 
 
 def _join_rows(first: Rows, second: Rows, shift: int) -> Rows:
     """Both, the feature ids of the second moved up by `shift`; its segments are not regrouped."""
-    absent = {name: np.nan for name in first.metrics | second.metrics}
     return Rows(
         Texts.join([first.segments, second.segments]),
         _chain([first.bounds, second.bounds]),
@@ -328,16 +351,11 @@ def _join_rows(first: Rows, second: Rows, shift: int) -> Rows:
         np.concatenate([first.values, second.values]),
         np.concatenate([first.scores, second.scores]),
         Texts.join([first.notes, second.notes]),
-        {
-            name: np.concatenate([rows.metrics.get(name, np.full(len(rows.texts), gap)) for rows in (first, second)])
-            for name, gap in absent.items()
-        },
+        _columns([first.metrics, second.metrics], [len(first.texts), len(second.texts)]),
     )
 
 
-def _pack(
-    rows: Rows, picks: Offsets, bounds: Offsets, segments: Texts, places: Ids, features: Features
-) -> Candidates:
+def _pack(rows: Rows, picks: Offsets, bounds: Offsets, segments: Texts, places: Ids, features: Features) -> Candidates:
     """The store of rows[picks], feature ids renamed by places."""
     width, n = features.width, len(picks)
     counts = np.diff(rows.entry_bounds)[picks]
@@ -396,7 +414,7 @@ def _first_of_equals(store: Candidates) -> tuple[NDArray[np.bool_], NDArray[np.i
         s, start, end = int(owner[i]), int(lists.entry_bounds[i]), int(lists.entry_bounds[i + 1])
         place, size = int(i - lists.bounds[s]), int(lists.bounds[s + 1] - lists.bounds[s])
         block = lists.dense[lists.width * lists.bounds[s] : lists.width * lists.bounds[s + 1]]
-        dense = (block[place::size] + 0.0).tobytes()    # + 0.0: -0.0 and 0.0 are one value
+        dense = (block[place::size] + 0.0).tobytes()  # + 0.0: -0.0 and 0.0 are one value
         sparse = lists.entries[start:end].tobytes(), lists.values[start:end].tobytes()
         original = first.setdefault((s, tuple(store.texts.raw(i).split()), dense, *sparse), i)
         if original != i:
@@ -407,38 +425,56 @@ def _first_of_equals(store: Candidates) -> tuple[NDArray[np.bool_], NDArray[np.i
 
 def _prove(store: Candidates) -> None:
     """Raise StoreError unless every array fits every other, so that kernels need not look."""
-    lists, n = store.lists, len(store.texts)
-    for name, kind in (("bounds", np.int64), ("dense", np.float64), ("features", np.uint32), ("feature_bounds", np.int64),
-                       ("entries", np.uint32), ("entry_bounds", np.int64), ("values", np.float64)):  # fmt: skip
+    lists, n, segments = store.lists, len(store.texts), len(store.segments)
+    for name, kind in _KINDS.items():
         array = getattr(lists, name)
-        _require(array.dtype == kind and array.ndim == 1 and array.flags.c_contiguous, f"{name} is not a row of {np.dtype(kind)}")
-    for name, bounds, count, last in (
-        ("bounds", lists.bounds, len(store.segments), n),
-        ("feature_bounds", lists.feature_bounds, len(store.segments), len(lists.features)),
-        ("entry_bounds", lists.entry_bounds, n, len(lists.entries)),
-        *((f"{name}.bounds", texts.bounds, len(texts), len(texts.blob)) for name, texts in (
-            ("names", store.features.names), ("segments", store.segments), ("texts", store.texts), ("notes", store.notes)
-        )),
+        plain = array.dtype == kind and array.ndim == 1 and array.flags.c_contiguous
+        _require(plain, f"{name} is not a row of {np.dtype(kind)}")
+    for name, texts in (
+        ("names", store.features.names), ("segments", store.segments), ("texts", store.texts), ("notes", store.notes),
     ):  # fmt: skip
-        _require(len(bounds) == count + 1, f"{name} has {len(bounds)} numbers, expected {count + 1}")
-        _require(bounds[0] == 0 and bounds[-1] == last and bool((np.diff(bounds) >= 0).all()), f"{name} does not rise from 0 to {last}")
-    _require(len(lists.dense) == lists.width * n, f"dense has {len(lists.dense)} numbers, expected {lists.width} x {n}")
-    _require(lists.width == store.features.width <= len(store.features), f"there are {lists.width} dense of {len(store.features)} features")
-    _require(len(lists.values) in (0, len(lists.entries)), f"there are {len(lists.values)} values for {len(lists.entries)} entries")
+        _require_bounds(f"{name}.bounds", texts.bounds, len(texts), len(texts.blob))
+    _require_bounds("bounds", lists.bounds, segments, n)
+    _require_bounds("feature_bounds", lists.feature_bounds, segments, len(lists.features))
+    _require_bounds("entry_bounds", lists.entry_bounds, n, len(lists.entries))
+    for name, column in (
+        ("notes", store.notes),
+        ("scores", store.scores),
+        ("seen", store.seen),
+        *store.metrics.items(),
+    ):
+        _require(len(column) == n, f"{name} has {len(column)} numbers, expected {n}")
+    width, known = lists.width, len(store.features)
+    _require(width == store.features.width <= known, f"{width} of {known} features are dense")
+    _require(len(lists.dense) == width * n, f"dense has {len(lists.dense)} numbers, expected {width} x {n}")
+    _require(
+        len(lists.values) in (0, len(lists.entries)), f"{len(lists.values)} values for {len(lists.entries)} entries"
+    )
     _require(bool(np.isfinite(lists.dense).all() and np.isfinite(lists.values).all()), "a feature value is not finite")
     if len(lists.features):
-        _require(int(lists.features.max()) < len(store.features), "a feature id is out of range")
-        _require(int(lists.features.min()) >= lists.width, "a dense feature stands among the sparse ones")
+        _require(int(lists.features.max()) < known, "a feature id is out of range")
+        _require(int(lists.features.min()) >= width, "a dense feature stands among the sparse ones")
         _require(_rising(lists.features, lists.feature_bounds), "a segment's dictionary is not in order")
     if len(lists.entries):
-        limits = np.diff(lists.feature_bounds)
         starts = lists.entry_bounds[lists.bounds]
         filled = np.flatnonzero(np.diff(starts))
         highest = np.maximum.reduceat(lists.entries, starts[:-1][filled])
-        _require(bool((highest < limits[filled]).all()), "an entry points outside its segment's dictionary")
-        _require(_rising(lists.entries, lists.entry_bounds, counts=not len(lists.values)), "a candidate's entries are not in order, or one stands twice")
-    for name, column in (("scores", store.scores), ("seen", store.seen), *store.metrics.items()):
-        _require(len(column) == n, f"{name} has {len(column)} numbers, expected {n}")
+        inside = bool((highest < np.diff(lists.feature_bounds)[filled]).all())
+        _require(inside, "an entry points outside its segment's dictionary")
+        rising = _rising(lists.entries, lists.entry_bounds, counts=not len(lists.values))
+        _require(rising, "a candidate's entries are not in order, or one stands twice")
+
+
+_KINDS = {
+    "bounds": np.int64, "dense": np.float64, "features": np.uint32, "feature_bounds": np.int64,
+    "entries": np.uint32, "entry_bounds": np.int64, "values": np.float64,
+}  # fmt: skip
+
+
+def _require_bounds(name: str, bounds: Offsets, count: int, last: int) -> None:
+    _require(len(bounds) == count + 1, f"{name} has {len(bounds)} numbers, expected {count + 1}")
+    rising = bounds[0] == 0 and bounds[-1] == last and bool((np.diff(bounds) >= 0).all())
+    _require(rising, f"{name} does not rise from 0 to {last}")
 
 
 def _rising(numbers: Ids, bounds: Offsets, counts: bool = False) -> bool:

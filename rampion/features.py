@@ -91,14 +91,18 @@ class Weights(Mapping[str, float]):
             if (f := features.ids.get(name)) is not None:
                 vector[f] = weight
         if not lenient:
-            unweighted = [features.names[f] for f in range(features.width) if features.names[f] not in self.features.ids]
+            unweighted = [
+                features.names[f] for f in range(features.width) if features.names[f] not in self.features.ids
+            ]
             if unweighted:
                 raise InputError(
                     f"the lists have the dense feature {_some(unweighted)}, for which there is no weight; "
                     "add a weight, or pass --lenient to give it 0"
                 )
             unknown = [
-                name for f, name in enumerate(self.features.names) if f < self.features.width and name not in features.ids
+                name
+                for f, name in enumerate(self.features.names)
+                if f < self.features.width and name not in features.ids
             ]
             if unknown:
                 raise InputError(

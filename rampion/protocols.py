@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rampion.stakes import Batch, Stakes
 
 Reals = NDArray[np.float64]
-Watch = Callable[[int, Reals], None]    # told the round and the weights after it
+Watch = Callable[[int, Reals], None]  # told the round and the weights after it
 
 
 class Decoder(Protocol):

@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 
 from rampion.errors import RecipeError
 from rampion.expected import Risk
-from rampion.losses import LOSSES
+from rampion.losses import LOSSES, Contrast, Side
 from rampion.policies import Merge, Replace
 from rampion.protocols import Loss, Policy, Solver
 from rampion.solvers import Cccp, Descent, Lbfgs
@@ -27,7 +27,8 @@ class Recipe:
     k: int = 500
     iterations: int = 20
     origin: Literal["start", "zero"] = "start"
-    source: str = ""
+    cite: str = ""  # a key of citations.BIBTEX
+    note: str = ""
 
     def __post_init__(self) -> None:
         for name in ("alpha", "k", "iterations"):
@@ -59,7 +60,7 @@ def _settings(part: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any,
         if is_dataclass(value):
             if field.name not in ("up", "down"):
                 yield from _settings(value, (*path, field.name))
-        elif field.name != "source":
+        elif field.name not in ("cite", "note"):
             yield field.name, value, (*path, field.name)
 
 
@@ -74,24 +75,52 @@ def _ssd(rate: float = 1e-4, l2: float = 1.0) -> Cccp:
 
 RECIPES = {
     #                        loss                        optimiser                             candidates
-    "rampion":          Recipe(LOSSES["ramp3"],            _ssd(),                               Replace(), source="S14 A1: Gimpel & Smith 2012, Algorithm 1"),
-    "rampion-merge":    Recipe(LOSSES["ramp3"],            _ssd(),                               Merge(), origin="zero", iterations=30, source="S14 A2: as co-released in cdec, BLEU+1 as cost"),
-    "rampion-mira":     Recipe(LOSSES["ramp3"],            Cccp(Descent(Mira(0.01), epochs=5)),  Replace(), source="S14 A3: Gimpel & Smith 2012, sec. 3.1"),
-    "ramp1":            Recipe(LOSSES["ramp1"],            _ssd(),                               Replace(), source="S14 A4: Gimpel & Smith 2012, eq. 6"),
-    "ramp2":            Recipe(LOSSES["ramp2"],            _ssd(),                               Replace(), source="S14 A5: Gimpel & Smith 2012, eq. 7"),
-    "soft-ramp1":       Recipe(LOSSES["soft-ramp1"],       Lbfgs(l2=1.0),                        Replace(), source="S14 A6: Gimpel & Smith 2012, sec. 3.4"),
-    "soft-ramp2":       Recipe(LOSSES["soft-ramp2"],       Lbfgs(l2=1.0),                        Replace(), source="S14 A7: Gimpel & Smith 2012, sec. 3.4"),
-    "soft-ramp3":       Recipe(LOSSES["soft-ramp3"],       Lbfgs(l2=1.0),                        Replace(), source="S14 A8: Gimpel & Smith 2012, sec. 3.4"),
-    "soft-hope-ramp3":  Recipe(LOSSES["soft-hope-ramp3"],  _ssd(),                               Replace(), source="S14 A9: Gimpel & Smith 2012, fig. 2"),
-    "soft-fear-ramp3":  Recipe(LOSSES["soft-fear-ramp3"],  _ssd(),                               Replace(), source="S14 A9: Gimpel & Smith 2012, fig. 2"),
-    "perceptron":       Recipe(LOSSES["perceptron"],       _ssd(rate=1e-3, l2=0.0),              Replace(), source="S14 A11: Gimpel & Smith 2012, eq. 9; Liang et al. 2006"),
-    "kbest-perceptron": Recipe(LOSSES["kbest-perceptron"], _ssd(rate=1e-3, l2=0.0),              Replace(), source="S14 A12: Gimpel & Smith 2012, eq. 10; Liang et al. 2006"),
-    "gamma-perceptron": Recipe(LOSSES["gamma-perceptron"], _ssd(rate=1e-3, l2=0.0),              Replace(), alpha=1.0, source="S14 A13: Gimpel & Smith 2012, eq. 11"),
-    "hinge":            Recipe(LOSSES["hinge"],            _ssd(),                               Replace(), source="S14 A15: Gimpel & Smith 2012, eq. 13"),
-    "softmax-margin":   Recipe(LOSSES["softmax-margin"],   Cccp(Lbfgs(l2=1.0)),                  Replace(), alpha=1.0, source="S14 A16: Gimpel & Smith 2012, sec. 3.4"),
-    "log":              Recipe(LOSSES["log"],              Cccp(Lbfgs(l2=1.0)),                  Replace(), source="S14 A17: Gimpel & Smith 2012, sec. 2"),
-    "latent-log":       Recipe(LOSSES["latent-log"],       Lbfgs(l2=1.0),                        Replace(), source="S14 A18: Gimpel & Smith 2012, sec. 3.4"),
-    "och-ney":          Recipe(LOSSES["och-ney"],          Cccp(Lbfgs(l2=1.0)),                  Replace(), source="S14 A19: Och & Ney 2002"),
-    "hope-log":         Recipe(LOSSES["hope-log"],         Cccp(Lbfgs(l2=1.0)),                  Replace(), source="S14 A19, hope as oracle"),
-    "risk":             Recipe(Risk(),                     Lbfgs(l2=0.01),                       Merge(), alpha=1.0, source="S14 A20: Smith & Eisner 2006"),
+    "rampion":          Recipe(LOSSES["ramp3"],            _ssd(),                               Replace(), cite="gimpel2012", note="A1: Algorithm 1"),
+    "rampion-merge":    Recipe(LOSSES["ramp3"],            _ssd(),                               Merge(), origin="zero", iterations=30, cite="gimpel2012", note="A2: as co-released in cdec, but for the cost: merged lists, L2 towards 0"),
+    "rampion-mira":     Recipe(LOSSES["ramp3"],            Cccp(Descent(Mira(0.01), epochs=5)),  Replace(), cite="gimpel2012", note="A3: passive-aggressive steps inside CCCP, sec. 3.1"),
+    "ramp1":            Recipe(LOSSES["ramp1"],            _ssd(),                               Replace(), cite="gimpel2012", note="A4: eq. 6; knows no oracle and is expected to fail"),
+    "ramp2":            Recipe(LOSSES["ramp2"],            _ssd(),                               Replace(), cite="gimpel2012", note="A5: eq. 7"),
+    "soft-ramp1":       Recipe(LOSSES["soft-ramp1"],       Lbfgs(l2=1.0),                        Replace(), cite="gimpel2012", note="A6: the Jensen risk bound, sec. 3.4"),
+    "soft-ramp2":       Recipe(LOSSES["soft-ramp2"],       Lbfgs(l2=1.0),                        Replace(), cite="gimpel2012", note="A7: sec. 3.4"),
+    "soft-ramp3":       Recipe(LOSSES["soft-ramp3"],       Lbfgs(l2=1.0),                        Replace(), cite="gimpel2012", note="A8: sec. 3.4"),
+    "soft-hope-ramp3":  Recipe(LOSSES["soft-hope-ramp3"],  _ssd(),                               Replace(), cite="gimpel2012", note="A9: one side soft, fig. 2"),
+    "soft-fear-ramp3":  Recipe(LOSSES["soft-fear-ramp3"],  _ssd(),                               Replace(), cite="gimpel2012", note="A9: one side soft, fig. 2"),
+    "perceptron":       Recipe(LOSSES["perceptron"],       _ssd(rate=1e-3, l2=0.0),              Replace(), cite="liang2006", note="A11: eq. 9 of gimpel2012; lists that reach no reference take no part"),
+    "kbest-perceptron": Recipe(LOSSES["kbest-perceptron"], _ssd(rate=1e-3, l2=0.0),              Replace(), cite="liang2006", note="A12: eq. 10 of gimpel2012"),
+    "gamma-perceptron": Recipe(LOSSES["gamma-perceptron"], _ssd(rate=1e-3, l2=0.0),              Replace(), alpha=1.0, cite="gimpel2012", note="A13: eq. 11 with gamma = 10"),
+    "hinge":            Recipe(LOSSES["hinge"],            _ssd(),                               Replace(), cite="gimpel2012", note="A15: eq. 13; lists that reach no reference take no part"),
+    "softmax-margin":   Recipe(LOSSES["softmax-margin"],   Cccp(Lbfgs(l2=1.0)),                  Replace(), alpha=1.0, cite="gimpel2010", note="A16: sec. 3.4 of gimpel2012"),
+    "log":              Recipe(LOSSES["log"],              Cccp(Lbfgs(l2=1.0)),                  Replace(), cite="gimpel2012", note="A17: sec. 2"),
+    "latent-log":       Recipe(LOSSES["latent-log"],       Lbfgs(l2=1.0),                        Replace(), cite="gimpel2012", note="A18: sec. 3.4"),
+    "och-ney":          Recipe(LOSSES["och-ney"],          Cccp(Lbfgs(l2=1.0)),                  Replace(), cite="och2002", note="A19: the list's oracle as reference"),
+    "hope-log":         Recipe(LOSSES["hope-log"],         Cccp(Lbfgs(l2=1.0)),                  Replace(), cite="och2002", note="A19: the hope as reference"),
+    "risk":             Recipe(Risk(),                     Lbfgs(l2=0.01),                       Merge(), alpha=1.0, cite="smith2006", note="A20: without annealing"),
 }  # fmt: skip
+
+
+def described(recipe: Recipe) -> dict[str, str]:
+    """A row in words: what it raises and lowers, how it moves, which candidates it keeps, and whom to cite."""
+    loss = recipe.loss
+    up, down = map(_side, (loss.up, loss.down)) if isinstance(loss, Contrast) else ("", f"E[cost], {loss!r}")
+    return {
+        "up": up,
+        "down": down,
+        "solver": _part(recipe.solver),
+        "policy": _part(recipe.policy),
+        "cite": recipe.cite,
+        "note": recipe.note,
+    }
+
+
+def _side(side: Side) -> str:
+    names = {(-1.0, "anywhere"): "hope", (0.0, "anywhere"): "model", (1.0, "anywhere"): "fear"}
+    name = names.get((side.tilt, side.where)) or (
+        side.where if side.where != "anywhere" else f"score {side.tilt:+g} cost"
+    )
+    return f"soft {name}" if side.softness else name
+
+
+def _part(part: Any) -> str:
+    """Cccp(Descent(Sgd)) of a solver, without its numbers."""
+    inside = [_part(value) for field in fields(part) if is_dataclass(value := getattr(part, field.name))]
+    return f"{type(part).__name__}({', '.join(inside)})" if inside else type(part).__name__

@@ -28,7 +28,7 @@ class Descent(Solver):
     epochs: int = 5
     after: Literal["segment", "all"] = "segment"
     l2: float = 0.0
-    seed: int | None = None    # None: corpus order
+    seed: int | None = None  # None: corpus order
 
     def check(self, loss: Loss) -> None:
         if self.after == "all":
@@ -105,7 +105,9 @@ class Lbfgs(Solver):
 
     def check(self, loss: Loss) -> None:
         if not loss.smooth:
-            raise RecipeError(f"Lbfgs needs a smooth loss; {_name(loss)} picks single candidates: soften its sides or use Descent")
+            raise RecipeError(
+                f"Lbfgs needs a smooth loss; {_name(loss)} picks single candidates: soften its sides or use Descent"
+            )
 
     def solve(self, loss: Loss, batch: Batch, weights: Reals, origin: Reals, watch: Watch | None = None) -> Reals:
         from scipy.optimize import minimize

@@ -70,7 +70,9 @@ class Judge:
         try:
             return self.references.take(np.array([order[name] for name in candidates.segments], np.int64))
         except KeyError as error:
-            raise InputError(f"segment {error} of the lists has no references; give references for every segment") from error
+            raise InputError(
+                f"segment {error} of the lists has no references; give references for every segment"
+            ) from error
 
     def corpus_score(self, batch: Batch, picks: NDArray[np.int64]) -> float:
         """The metric of the corpus that the picked candidates make, one a segment."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,11 +34,15 @@ class Texts:
         return self.blob[self.bounds[index] : self.bounds[index + 1]].tobytes()
 
     def __iter__(self) -> Iterator[str]:
-        whole, bounds = self.blob.tobytes(), self.bounds.tolist()
-        return (whole[start:end].decode() for start, end in zip(bounds, bounds[1:], strict=False))
+        whole = self.blob.tobytes()
+        return (whole[start:end].decode() for start, end in pairwise(self.bounds.tolist()))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Texts) and np.array_equal(self.bounds, other.bounds) and np.array_equal(self.blob, other.blob)
+        return (
+            isinstance(other, Texts)
+            and np.array_equal(self.bounds, other.bounds)
+            and np.array_equal(self.blob, other.blob)
+        )
 
     def take(self, rows: NDArray[np.int64]) -> Texts:
         """The strings at `rows`, in that order."""

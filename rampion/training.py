@@ -105,9 +105,13 @@ def refuse_collapsed(weights: Weights) -> None:
     """Raise TuningError on weights that would rank candidates by accident."""
     if not np.isfinite(weights.vector).all():
         name = weights.features.names[int(np.flatnonzero(~np.isfinite(weights.vector))[0])]
-        raise TuningError(f"training diverged: the weight of {name!r} is not finite; use a smaller rate (--set rate=...)")
+        raise TuningError(
+            f"training diverged: the weight of {name!r} is not finite; use a smaller rate (--set rate=...)"
+        )
     if not weights.vector.any():
-        raise TuningError("training ended with all weights zero; use a larger rate, more rounds or other initial weights")
+        raise TuningError(
+            "training ended with all weights zero; use a larger rate, more rounds or other initial weights"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,12 @@ def policy_named(name: str) -> Policy:
     return policies[name]
 
 
-def judge(lists: Candidates, references: References | Iterable[Sequence[str]] | None, metric: str | Metric, alpha: float = 10.0) -> Judge:
+def judge(
+    lists: Candidates,
+    references: References | Iterable[Sequence[str]] | None,
+    metric: str | Metric,
+    alpha: float = 10.0,
+) -> Judge:
     """The judge of these lists; references come in their order, and a metric column needs none."""
     if isinstance(metric, str):
         metric = named(metric)
@@ -75,11 +80,13 @@ def tune(
     metric: str | None = None,
     policy: str | None = None,
     record: Record = lambda row: None,
+    lenient: bool = False,
     **settings: Any,
 ) -> Tuned:
     """Tune weights on fixed lists: one Candidates, or those of successive decoding iterations (merged by default).
 
-    References belong to the segments of the first lists, in order. Without `start` all weights begin at 0.
+    References belong to the segments of the first lists, in order. Without `start` all weights begin at 0; `lenient`
+    lets it and the lists disagree about dense features.
     """
     runs = [lists] if isinstance(lists, Candidates) else list(lists)
     chosen = recipe_named(recipe) if isinstance(recipe, str) else recipe
@@ -97,10 +104,13 @@ def tune(
         rounds.append(row)
         record(row)
 
-    before = standing(arbiter, batch, start.onto(kept.features))
+    start = Weights(kept.features, start.onto(kept.features, lenient=lenient))
+    before = standing(arbiter, batch, start.vector)
     weights = learn(chosen, arbiter, batch, start, start, keep)
     after = standing(arbiter, batch, weights.vector)
-    return Tuned(weights, chosen, rounds, before, after, arbiter.metric.name, arbiter.metric.signature(arbiter.references))
+    return Tuned(
+        weights, chosen, rounds, before, after, arbiter.metric.name, arbiter.metric.signature(arbiter.references)
+    )
 
 
 def picks(lists: Candidates, weights: Weights, *, lenient: bool = False) -> NDArray[np.int64]:
@@ -148,7 +158,13 @@ class Reranker:
 
     def fit(self, lists: Lists, references: References | Iterable[Sequence[str]] | None = None) -> Self:
         self.tuned_ = tune(
-            lists, references, recipe=self.recipe, start=self.start, metric=self.metric, policy=self.policy, **self.settings
+            lists,
+            references,
+            recipe=self.recipe,
+            start=self.start,
+            metric=self.metric,
+            policy=self.policy,
+            **self.settings,
         )
         self.weights_ = self.tuned_.weights
         return self

@@ -30,7 +30,7 @@ def random_store(random, lengths, width, sparse, counts_only=False, fill=0.4, te
         values += [float(random.integers(1, 4)) if counts_only and f >= width else random.normal() for f in row]
         entry_bounds.append(len(ids))
     bounds = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    words = "a b c d e".split()
+    words = ["a", "b", "c", "d", "e"]
     rows = Rows(
         Texts.of(str(s) for s in range(len(lengths))),
         bounds,

@@ -26,7 +26,9 @@ def told(store):
         facts[segment] = []
         for i in range(store.bounds[s], store.bounds[s + 1]):
             entries = slice(rows.entry_bounds[i], rows.entry_bounds[i + 1])
-            features = {store.features.names[f]: v for f, v in zip(rows.ids[entries], rows.values[entries], strict=True)}
+            features = {
+                store.features.names[f]: v for f, v in zip(rows.ids[entries], rows.values[entries], strict=True)
+            }
             facts[segment].append((store.texts[i], {name: v for name, v in features.items() if v}))
     return facts
 
@@ -143,7 +145,10 @@ def test_seen_is_the_latest_iteration_of_equals():
 
 
 def test_a_feature_dense_in_one_store_only_becomes_sparse():
-    first, second = built({"1": [("a", {"D": 1.0, "E": 2.0})]}), built({"1": [("b", {"D": 3.0}), ("c", {"D": 4.0, "E": 5.0})]})
+    first, second = (
+        built({"1": [("a", {"D": 1.0, "E": 2.0})]}),
+        built({"1": [("b", {"D": 3.0}), ("c", {"D": 4.0, "E": 5.0})]}),
+    )
     merged = first.merge(second)
     assert merged.features.width == 1
     assert told(merged) == {"1": [("a", {"D": 1.0, "E": 2.0}), ("b", {"D": 3.0}), ("c", {"D": 4.0, "E": 5.0})]}

@@ -103,7 +103,9 @@ def softened(loss):
 def test_f1_ramp3_is_ramp1_plus_ramp2(seed, ties):
     scores, stakes = lists(seed, ties)
     one, two, three = (LOSSES[f"ramp{n}"] for n in (1, 2, 3))
-    assert value(three, stakes, scores) == pytest.approx(value(one, stakes, scores) + value(two, stakes, scores), abs=1e-9)
+    assert value(three, stakes, scores) == pytest.approx(
+        value(one, stakes, scores) + value(two, stakes, scores), abs=1e-9
+    )
     soft = [value(softened(loss), stakes, scores) for loss in (one, two, three)]
     assert soft[2] == pytest.approx(soft[0] + soft[1], abs=1e-9)
 
@@ -122,14 +124,18 @@ def test_f2_f6_ramps_bound_the__the_prediction(seed, ties):
 def test_f3_soft_ramps_enclose_the_risk(seed, ties):
     scores, stakes = lists(seed, ties)
     risk = value(Risk(), stakes, scores)
-    assert value(LOSSES["soft-ramp2"], stakes, scores) - 1e-9 <= risk <= value(LOSSES["soft-ramp1"], stakes, scores) + 1e-9
+    assert (
+        value(LOSSES["soft-ramp2"], stakes, scores) - 1e-9 <= risk <= value(LOSSES["soft-ramp1"], stakes, scores) + 1e-9
+    )
 
 
 @given(seed=seeds, alpha=st.sampled_from([0.5, 5.0, 10.0]))
 def test_f4_scaling_costs_is_scaling_scores_back(seed, alpha):
     scores, stakes = lists(seed)
     scaled = Stakes(stakes.bounds, alpha * stakes.costs, stakes.reached)
-    assert value(LOSSES["ramp3"], scaled, scores) == pytest.approx(alpha * value(LOSSES["ramp3"], stakes, scores / alpha))
+    assert value(LOSSES["ramp3"], scaled, scores) == pytest.approx(
+        alpha * value(LOSSES["ramp3"], stakes, scores / alpha)
+    )
 
 
 @given(seed=seeds, ties=st.booleans())

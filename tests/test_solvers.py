@@ -68,7 +68,9 @@ def test_no_epochs_leave_the_start_and_reruns_are_bit_identical(seed):
 def test_features_that_never_move_are_pulled_to_the_origin(seed):
     batch, _, start = task(seed)
     origin = np.zeros(len(start))
-    tied = Batch(batch.candidates, batch.statistics, Stakes(batch.stakes.bounds, 0 * batch.stakes.costs, batch.stakes.reached))
+    tied = Batch(
+        batch.candidates, batch.statistics, Stakes(batch.stakes.bounds, 0 * batch.stakes.costs, batch.stakes.reached)
+    )
     steps, segments = 5, len(batch.stakes.bounds) - 1
     found = Descent(Sgd(0.1), epochs=steps, l2=2.0).solve(LOSSES["ramp3"], tied, start, origin)
     np.testing.assert_allclose(found, start * (1 - 0.1 * 2.0 / segments) ** (steps * segments), rtol=1e-12)
@@ -96,7 +98,11 @@ def test_cccp_with_an_exact_inner_minimiser_never_rises(loss, seed):
     batch, _, start = task(seed)
     values = [objective(LOSSES[loss], batch, start, start, 0.5)[0]]
     Cccp(Lbfgs(l2=0.5, steps=500), rounds=6).solve(
-        LOSSES[loss], batch, start, start, lambda _, weights: values.append(objective(LOSSES[loss], batch, weights, start, 0.5)[0])
+        LOSSES[loss],
+        batch,
+        start,
+        start,
+        lambda _, weights: values.append(objective(LOSSES[loss], batch, weights, start, 0.5)[0]),
     )
     assert all(after <= before + 1e-6 * (1 + abs(before)) for before, after in pairwise(values))
 
@@ -144,7 +150,8 @@ def test_a_batch_step_is_the_gradient():
     batch, _, start = task(2)
     _, gradient = objective(LOSSES["ramp3"], batch, start, 0 * start, 2.0)
     np.testing.assert_allclose(
-        Descent(Sgd(0.1), epochs=1, after="all", l2=2.0).solve(LOSSES["ramp3"], batch, start, 0 * start), start - 0.1 * gradient
+        Descent(Sgd(0.1), epochs=1, after="all", l2=2.0).solve(LOSSES["ramp3"], batch, start, 0 * start),
+        start - 0.1 * gradient,
     )
 
 

@@ -76,7 +76,9 @@ def test_epoch(store, random, ties, up_softness, down_softness, step):
     results = []
     for kernel in both("epoch", "epoch"):
         movement = start.copy()
-        total = kernel(lists, order, up, down, step, origin, movement, np.empty(2 * lists.local_size + 3 * lists.longest))
+        total = kernel(
+            lists, order, up, down, step, origin, movement, np.empty(2 * lists.local_size + 3 * lists.longest)
+        )
         results.append((movement, np.float64(total)))
     for left, right in zip(*results, strict=True):
         same_bits(left, right)

@@ -8,12 +8,27 @@ Twin: rampion/_core/epoch.pyx
 from __future__ import annotations
 
 from math import inf
+from typing import TYPE_CHECKING
 
 from rampion._reference.pull import pull
 from rampion._reference.segment import Plain
 
+if TYPE_CHECKING:
+    from rampion.candidates import Lists, Offsets, Reals
 
-def epoch(lists, order, up, down, step, origin, movement, work):
+    Stance = tuple[Reals, float]
+
+
+def epoch(
+    lists: Lists,
+    order: Offsets,
+    up: Stance,
+    down: Stance,
+    step: tuple[float, float, float],
+    origin: Reals,
+    movement: Reals,
+    work: Reals,
+) -> float:
     """Move movement through the segments of order and return the summed violations; step is (cap, curvature, decay).
 
     work holds the widest segment's local weights and local gradient, then the longest segment's scores, masses and powers.
@@ -42,7 +57,7 @@ def epoch(lists, order, up, down, step, origin, movement, work):
             continue
         violation = lowered - raised
         total += violation
-        gradient = plain.gradient(s, [up - down for up, down in zip(up_mass, down_mass, strict=True)])
+        gradient = plain.gradient(s, [higher - lower for higher, lower in zip(up_mass, down_mass, strict=True)])
         pace = step_length(cap, curvature, violation, gradient) / scale
         for f, value in zip(features, gradient, strict=True):
             if value != 0.0:
@@ -53,7 +68,7 @@ def epoch(lists, order, up, down, step, origin, movement, work):
     return total
 
 
-def step_length(cap, curvature, violation, gradient):
+def step_length(cap: float, curvature: float, violation: float, gradient: list[float]) -> float:
     if curvature == 0.0:
         return cap
     square = 0.0

@@ -5,23 +5,31 @@ Twin: rampion/_core/pack.pyx
 
 from __future__ import annotations
 
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
-def pack(rows, picks, places, lists, work):
+if TYPE_CHECKING:
+    from rampion.candidates import Ids, Lists, Offsets, Rows
+
+
+def pack(rows: Rows, picks: Offsets, places: Ids, lists: Lists, work: Any) -> None:
     """Fill lists with the rows picks, feature ids renamed by places: ids below lists.width dense, zeros elsewhere dropped.
 
     lists.bounds is given; lists.dense comes zeroed, the other arrays at least long enough. work holds a zeroed stamp for
     every feature, and for the largest segment: column starts, a cursor a candidate, and (candidate, value) an entry.
     """
     row_bounds, ids, row_values = rows.entry_bounds.tolist(), rows.ids.tolist(), rows.values.tolist()
-    places, bounds, width = places.tolist(), lists.bounds.tolist(), lists.width
-    dense, picks = lists.dense.tolist(), picks.tolist()
-    features, feature_bounds, entries, values, entry_bounds = [], [0], [], [], [0]
-    for start, end in zip(bounds, bounds[1:], strict=False):
+    ranks, picked, width, dense = places.tolist(), picks.tolist(), lists.width, lists.dense.tolist()
+    features: list[int] = []
+    entries: list[int] = []
+    values: list[float] = []
+    feature_bounds, entry_bounds = [0], [0]
+    for start, end in pairwise(lists.bounds.tolist()):
         segment = []
         for i in range(start, end):
             sparse = []
-            for e in range(row_bounds[picks[i]], row_bounds[picks[i] + 1]):
-                f = places[ids[e]]
+            for e in range(row_bounds[picked[i]], row_bounds[picked[i] + 1]):
+                f = ranks[ids[e]]
                 if f < width:
                     dense[start * width + f * (end - start) + i - start] = row_values[e]
                 elif row_values[e] != 0.0:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from math import exp, inf, log
 
 
-def pull(scores, handicaps, softness):
+def pull(scores: list[float], handicaps: list[float], softness: float) -> tuple[float, list[float]]:
     """The value of a side over one segment, and the mass of every candidate."""
     if softness < 0.0:
         total = 0.0

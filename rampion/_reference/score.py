@@ -5,13 +5,18 @@ Twin: rampion/_core/score.pyx
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rampion._reference.segment import Plain
 
+if TYPE_CHECKING:
+    from rampion.candidates import Lists, Reals
 
-def score(lists, weights, scratch, scores):
+
+def score(lists: Lists, weights: Reals, scratch: Reals, scores: Reals) -> None:
     """Fill scores: weights . f(candidate); scratch holds the widest segment's local weights."""
-    plain, weights = Plain(lists), weights.tolist()
-    filled = []
+    plain, plain_weights = Plain(lists), weights.tolist()
+    filled: list[float] = []
     for s in range(len(plain.bounds) - 1):
-        filled += plain.scores(s, [weights[f] for f in plain.local_features(s)])
+        filled += plain.scores(s, [plain_weights[f] for f in plain.local_features(s)])
     scores[:] = filled

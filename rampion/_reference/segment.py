@@ -5,21 +5,26 @@ Twin: rampion/_core/segment.pxd, where the order of summation is defined.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rampion.candidates import Lists
+
 
 class Plain:
     """The arrays of a store as plain Python lists."""
 
-    def __init__(self, lists):
+    def __init__(self, lists: Lists) -> None:
         self.width = lists.width
         self.bounds, self.feature_bounds = lists.bounds.tolist(), lists.feature_bounds.tolist()
         self.entry_bounds, self.entries = lists.entry_bounds.tolist(), lists.entries.tolist()
         self.features, self.dense = lists.features.tolist(), lists.dense.tolist()
         self.values = lists.values.tolist() or [1.0] * len(self.entries)
 
-    def local_features(self, s):
+    def local_features(self, s: int) -> list[int]:
         return [*range(self.width), *self.features[self.feature_bounds[s] : self.feature_bounds[s + 1]]]
 
-    def scores(self, s, local):
+    def scores(self, s: int, local: list[float]) -> list[float]:
         start, end, width = self.bounds[s], self.bounds[s + 1], self.width
         entries, values = self.entries, self.values
         scores = [0.0] * (end - start)
@@ -42,7 +47,7 @@ class Plain:
             scores[i - start] += (lanes[0] + lanes[1]) + (lanes[2] + lanes[3])
         return scores
 
-    def gradient(self, s, slopes):
+    def gradient(self, s: int, slopes: list[float]) -> list[float]:
         start, end, width = self.bounds[s], self.bounds[s + 1], self.width
         gradient = [0.0] * (width + self.feature_bounds[s + 1] - self.feature_bounds[s])
         for i in range(start, end):

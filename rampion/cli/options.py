@@ -17,16 +17,34 @@ if TYPE_CHECKING:
     from rampion.text import References
 
 Lists = Annotated[
-    list[str], typer.Argument(metavar="NBEST...", help="Lists: Moses n-best, JSONL or a store; .gz and .zst too; - is stdin.", show_default=False)
+    list[str],
+    typer.Argument(
+        metavar="NBEST...",
+        help="Lists: Moses n-best, JSONL or a store; .gz and .zst too; - is stdin.",
+        show_default=False,
+    ),
 ]
 Refs = Annotated[
     list[str] | None,
-    typer.Option("--refs", metavar="FILE", help="References: line by line; once for each further reference. Or lines `id ||| text`. Not needed if JSONL lists hold them.", show_default=False),
+    typer.Option(
+        "--refs",
+        metavar="FILE",
+        help="References: line by line; once for each further reference. Or lines `id ||| text`. Not needed if JSONL lists hold them.",
+        show_default=False,
+    ),
 ]
-Lenient = Annotated[bool, typer.Option("--lenient", help="Skip what is wrong with the lists and say how much, instead of stopping.")]
+Lenient = Annotated[
+    bool, typer.Option("--lenient", help="Skip what is wrong with the lists and say how much, instead of stopping.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines instead of tables.")]
 MetricOption = Annotated[
-    str | None, typer.Option("--metric", metavar="NAME", help="bleu[:variant], chrf, chrf++, ter, wer, or metric:COLUMN of the lists.", show_default=False)
+    str | None,
+    typer.Option(
+        "--metric",
+        metavar="NAME",
+        help="bleu[:variant], chrf, chrf++, ter, wer, or metric:COLUMN of the lists.",
+        show_default=False,
+    ),
 ]
 
 

@@ -1,0 +1,23 @@
+"""rampion cite: BibTeX of what a run rests on."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from rampion.cli import app
+
+
+@app.command(epilog="[bold]Example[/bold]\n\n  rampion cite rampion >> paper.bib")
+def cite(
+    recipe: Annotated[
+        str | None, typer.Argument(help="A recipe; without one, every paper.", show_default=False)
+    ] = None,
+) -> None:
+    """Print BibTeX for a recipe and the metrics it is judged by."""
+    from rampion.citations import BIBTEX, METRICS
+    from rampion.tuning import recipe_named
+
+    keys = dict.fromkeys((recipe_named(recipe).cite, *METRICS) if recipe else BIBTEX)
+    typer.echo("\n\n".join(BIBTEX[key] for key in keys))

@@ -1,0 +1,96 @@
+"""rampion demo: the main job on an embedded task, from lists to a comparison with confidence intervals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rampion.cli import app, table
+from rampion.cli.options import Json
+
+if TYPE_CHECKING:
+    from rampion.significance import Interval
+
+RECIPES = ("ramp1", "ramp2", "rampion", "soft-ramp3")
+TITLES = {"ramp1": "ramp 1", "ramp2": "ramp 2", "rampion": "ramp 3 (RAMPION)", "soft-ramp3": "soft ramp 3"}
+
+
+@app.command(epilog="[bold]Example[/bold]\n\n  rampion demo --seed 7")
+def demo(
+    seed: Annotated[int, typer.Option("--seed", help="Another seed invents another pair of languages.")] = 1,
+    segments: Annotated[
+        int, typer.Option("--segments", min=20, help="Sentences; half to tune on, half held out.")
+    ] = 800,
+    k: Annotated[int, typer.Option("--k", min=2, help="Candidates a sentence.")] = 100,
+    as_json: Json = False,
+) -> None:
+    """Tune on a toy translation task invented from a seed, and rerank its held-out half."""
+    import numpy as np
+
+    from decoder.toy import INITIAL, task
+    from rampion.candidates import Candidates
+    from rampion.features import Weights
+    from rampion.formats.jsonl import rows_of
+    from rampion.losses import ORACLE
+    from rampion.significance import bootstrap, paired_bootstrap
+    from rampion.text import References
+    from rampion.tuning import judge, picks, tune
+    from rampion.vocab import Labels
+
+    speak = (lambda text: None) if as_json else typer.echo
+    speak(f"Inventing two languages and {segments} sentences, each with its {k} best translations ...")
+    records = list(task(seed, segments, k))
+    labels = Labels()
+    lists = Candidates.build(labels, [[rows_of(records, labels)]])[0]
+    references = References.of(record["refs"] for record in records)
+    half = np.arange(segments // 2), np.arange(segments // 2, segments)
+    (dev, test), (dev_refs, test_refs) = [lists[part] for part in half], [references.take(part) for part in half]
+    start = Weights.of(_flat(INITIAL))
+    arbiter = judge(test, test_refs, "bleu")
+    batch = arbiter.batch(test)
+    first = batch.statistics[picks(test, start, lenient=True)]
+
+    speak(f"Tuning {len(lists.features)} weights on {len(dev.segments)} of them with {len(RECIPES)} losses ...\n")
+    tuned = {name: tune(dev, dev_refs, recipe=name, start=start, lenient=True) for name in RECIPES}
+    dev_scores = {"initial weights": tuned["rampion"].before.chosen} | {
+        TITLES[name]: one.after.chosen for name, one in tuned.items()
+    }
+    held_out = {"initial weights": first} | {
+        TITLES[name]: batch.statistics[picks(test, one.weights, lenient=True)] for name, one in tuned.items()
+    }
+    scores = {name: bootstrap(arbiter.metric, rows) for name, rows in held_out.items()}
+    gains = {name: paired_bootstrap(arbiter.metric, first, rows) for name, rows in held_out.items()}
+    oracle = arbiter.corpus_score(batch, ORACLE.picks(batch.stakes, np.zeros(len(test))))
+    if as_json:
+        table.show_json({
+            "signature": arbiter.metric.signature(test_refs), "oracle": oracle, "tuned": dev_scores,
+            "held_out": {name: one._asdict() for name, one in scores.items()},
+            "gain": {name: one._asdict() for name, one in gains.items()},
+        })  # fmt: skip
+        return
+    rows = [
+        (name, dev_scores[name], one.score, f"[{one.low:.2f}, {one.high:.2f}]", *_gain(name, gains[name]))
+        for name, one in scores.items()
+    ]
+    rows.append(("oracle", tuned["rampion"].after.oracle, oracle, "", "", ""))
+    table.show(rows, ["BLEU after", "tuned on", "held out", "95% interval", "gain", "95% interval"])
+    gain = gains[TITLES["rampion"]]
+    sure = "which is surely a gain" if gain.low > 0 else "which may be chance"
+    typer.echo(
+        f"\nRAMPION's reranking of {len(test.segments)} sentences it never saw gains {gain.score:+.2f} BLEU over the initial "
+        f"weights\n(95% interval {gain.low:+.2f} to {gain.high:+.2f}), {sure}. The best candidates would score {oracle:.2f}.\n"
+        f"{arbiter.metric.signature(test_refs)}"
+    )
+
+
+def _flat(weights: Any) -> dict[str, float]:
+    """Groups of values as single features: TM = [a, b] is TM[0] = a, TM[1] = b."""
+    flat: dict[str, float] = {}
+    for name, value in weights.items():
+        flat |= {f"{name}[{i}]": one for i, one in enumerate(value)} if isinstance(value, list) else {name: value}
+    return flat
+
+
+def _gain(name: str, gain: Interval) -> tuple[str, str]:
+    return ("", "") if name == "initial weights" else (f"{gain.score:+.2f}", f"[{gain.low:+.2f}, {gain.high:+.2f}]")

@@ -1,0 +1,80 @@
+"""rampion rerank: the best candidate of every list, or the lists in a new order."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from rampion.cli import app, table
+from rampion.cli.options import Json, Lenient, Lists, MetricOption, Refs, read_runs, read_weights, references_of
+
+EXAMPLE = """
+[bold]Examples[/bold]
+
+  rampion rerank test.nbest.gz --weights run --out test.out
+
+  rampion rerank test.nbest.gz --weights run --refs test.en.0 --refs test.en.1 --out test.out   (and what was gained)
+
+  rampion rerank - --weights run --lists reranked.nbest.gz < test.nbest
+"""
+
+
+@app.command(epilog=EXAMPLE)
+def rerank(
+    lists: Lists,
+    weights: Annotated[
+        str,
+        typer.Option("--weights", "-w", metavar="FILE", help="Weights, or the folder of a run.", show_default=False),
+    ],
+    out: Annotated[
+        str, typer.Option("--out", "-o", metavar="FILE", help="Where to write the best candidates, a line each.")
+    ] = "-",
+    reordered: Annotated[
+        str | None,
+        typer.Option(
+            "--lists",
+            metavar="FILE",
+            help="Write the whole lists too, best first, with the new scores (.jsonl: as JSONL).",
+            show_default=False,
+        ),
+    ] = None,
+    refs: Refs = None,
+    metric: MetricOption = None,
+    lenient: Lenient = False,
+    as_json: Json = False,
+) -> None:
+    """Choose the best candidate of every list."""
+    from rampion.formats import write_lists
+    from rampion.formats.files import replacing
+    from rampion.policies import Merge
+    from rampion.training import absorbed, standing
+    from rampion.tuning import judge, picks, reranked
+
+    runs = read_runs(lists, lenient)
+    merged = runs[0] if len(runs) == 1 else absorbed(Merge(), runs)
+    learnt = read_weights(weights)
+    judged = refs or metric
+    references = references_of(merged, lists, refs, lenient, metric or "bleu") if judged else None
+    best = merged.texts.take(picks(merged, learnt, lenient=lenient))
+    with replacing(out) as file:
+        file.write("".join(f"{text}\n" for text in best).encode())
+    if reordered:
+        write_lists(reranked(merged, learnt, lenient=lenient), reordered)
+    if not judged:
+        return
+    arbiter = judge(merged, references, metric or "bleu")
+    found = standing(arbiter, arbiter.batch(merged), learnt.onto(merged.features, lenient=lenient))
+    signature = arbiter.metric.signature(arbiter.references)
+    quiet = out == "-"
+    if as_json:
+        table.show_json({"metric": arbiter.metric.name, "signature": signature, **asdict(found)}, err=quiet)
+        return
+    rows = [("as listed", found.listed), ("reranked", found.chosen), ("oracle", found.oracle)]
+    table.show(
+        [(name, value, f"{value - found.listed:+.2f}") for name, value in rows],
+        [arbiter.metric.name, "score", "gain"],
+        err=quiet,
+    )
+    typer.echo(signature, err=quiet)

@@ -1,0 +1,75 @@
+"""rampion score: metrics of system outputs, with signatures."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from rampion.cli import app, table
+from rampion.cli.options import Json
+
+EXAMPLE = """
+[bold]Examples[/bold]
+
+  rampion score test.out --refs test.en.0 --refs test.en.1
+
+  rampion score test.out --refs test.en --metric bleu:13a --metric chrf++ --metric ter
+"""
+
+
+@app.command(epilog=EXAMPLE)
+def score(
+    outputs: Annotated[
+        list[str],
+        typer.Argument(metavar="OUTPUT...", help="System outputs, a line a segment; - is stdin.", show_default=False),
+    ],
+    refs: Annotated[
+        list[str],
+        typer.Option("--refs", metavar="FILE", help="References; once for each further one.", show_default=False),
+    ],
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--metric",
+            metavar="NAME",
+            help="bleu[:variant or tokeniser], chrf, chrf++, ter, wer; may be repeated.  [default: bleu, chrf]",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Score system outputs against references."""
+    import numpy as np
+
+    from rampion.errors import InputError
+    from rampion.formats import references, texts
+    from rampion.metrics import named
+    from rampion.text import Texts
+
+    metrics = [named(name) for name in metric or ("bleu", "chrf")]
+    rows, facts, signatures = [], [], {}
+    for path in outputs:
+        output = texts.read(path)
+        given = references.read(refs, Texts.of(str(s) for s in range(len(output))))
+        if len(given) != len(output):
+            raise InputError(
+                f"{path}: {len(output)} lines, but the references have {len(given)}; they must go together line by line"
+            )
+        bounds = np.arange(len(output) + 1)
+        scores = [one.score(one.statistics(output, bounds, given).sum(axis=0)) for one in metrics]
+        signatures = {one.name: one.signature(given) for one in metrics}
+        rows.append((path, *scores))
+        facts.append(
+            {
+                "output": path,
+                "scores": {one.name: value for one, value in zip(metrics, scores, strict=True)},
+                "signatures": signatures,
+            }
+        )
+    if as_json:
+        table.show_json(facts)
+        return
+    table.show(rows, ["output", *(one.name for one in metrics)])
+    for name, signature in signatures.items():
+        typer.echo(f"{name}: {signature}")

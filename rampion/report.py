@@ -1,0 +1,95 @@
+"""A run is a folder: config.toml (what was asked, resolved), manifest.json (with what), events.jsonl (what happened)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from rampion import __version__, _kernels
+from rampion.errors import InputError
+from rampion.features import Weights
+from rampion.formats import weights as weight_files
+from rampion.formats.files import replacing
+from rampion.training import Round
+
+PACKAGES = ("numpy", "scipy", "sacrebleu", "rapidfuzz", "cython")
+
+
+@dataclass(frozen=True, slots=True)
+class RunFolder:
+    """Files are written whole or not at all, events line by line as they happen; weights come last."""
+
+    path: Path
+
+    @classmethod
+    def begin(cls, path: Path, config: Mapping[str, Any], inputs: Iterable[str]) -> RunFolder:
+        if path.exists() and not path.is_dir():
+            raise InputError(f"{path}: is a file; --out names the folder of the run")
+        path.mkdir(parents=True, exist_ok=True)
+        folder = cls(path)
+        folder._write(
+            "config.toml", "".join(f"{name} = {_toml(value)}\n" for name, value in config.items() if value is not None)
+        )
+        folder._write("manifest.json", json.dumps(manifest(inputs), indent=2, ensure_ascii=False) + "\n")
+        folder._write("events.jsonl", "")
+        return folder
+
+    @property
+    def weights(self) -> Path:
+        return self.path / "weights.txt"
+
+    def event(self, kind: str, facts: Mapping[str, Any]) -> None:
+        line = json.dumps({"event": kind, **facts}, ensure_ascii=False)
+        with open(self.path / "events.jsonl", "a", encoding="utf-8") as file:
+            file.write(line + "\n")
+
+    def round(self, row: Round) -> None:
+        self.event("round", asdict(row))
+
+    def finish(self, weights: Weights, facts: Mapping[str, Any]) -> None:
+        weight_files.write(weights, self.weights)
+        self.event("done", facts)
+
+    def _write(self, name: str, text: str) -> None:
+        with replacing(self.path / name) as file:
+            file.write(text.encode())
+
+
+def manifest(inputs: Iterable[str]) -> dict[str, Any]:
+    """Versions, kernels and machine kind, and what the input files held."""
+    return {
+        "rampion": __version__,
+        "kernels": _kernels.NAME,
+        "python": platform.python_version(),
+        "machine": f"{platform.system()} {platform.machine()}",
+        "packages": {name: found for name in PACKAGES if (found := _version(name))},
+        "inputs": [_fingerprint(path) for path in inputs],
+    }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _fingerprint(path: str) -> dict[str, Any]:
+    if path == "-" or not Path(path).is_file():
+        return {"path": path}
+    with open(path, "rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return {"path": path, "bytes": Path(path).stat().st_size, "sha256": digest}
+
+
+def _toml(value: Any) -> str:
+    """A TOML value: JSON's notation is TOML's for what a configuration holds."""
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_toml, value))}]"
+    return json.dumps(value, ensure_ascii=False)
