@@ -93,9 +93,9 @@ class Labels:
     METRIC = "metric:"
     UNNAMED = "F"
 
-    def __init__(self, features: Names) -> None:
+    def __init__(self, features: Names, capacity: int = 1024) -> None:
         self.features = features
-        self.names = Names()
+        self.names = Names(capacity)
         self.names.intern(self.UNNAMED)
         self.metrics: dict[int, str] = {}
         self.total: NDArray[np.int64] = np.zeros(1, np.int64)
@@ -107,9 +107,20 @@ class Labels:
 
     def fit(self) -> None:
         """Give a cell to every label that the table of names has room for."""
-        self.sizes, self.firsts = (_padded(cells, len(self.names.bounds) - 1) for cells in (self.sizes, self.firsts))
+        room = len(self.names.bounds) - 1
+        if len(self.sizes) < room:
+            self.sizes, self.firsts = _padded(self.sizes, room), _padded(self.firsts, room)
 
-    def settle(self) -> None:
+    def meet(self, name: str, size: int) -> tuple[int, int]:
+        """The first slot and the number of values of the label, which has `size` of them if it is new."""
+        label = self.names.intern(name)
+        self.fit()
+        if self.sizes[label] == 0:
+            self.sizes[label], self.firsts[label] = size, self.total[0]
+            self.total[0] += size
+        return int(self.firsts[label]), int(self.sizes[label])
+
+    def settle(self, where: str) -> None:
         """Find the features of labels met since the last call: slot i holds feature slot_ids[i], -1 for a metric."""
         done, count = len(self.slot_ids), len(self.names)
         if done == self.total[0]:
@@ -120,7 +131,7 @@ class Labels:
         for name, size in zip(self.names.texts().take(fresh), self.sizes[fresh].tolist(), strict=True):
             if name.startswith(self.METRIC):
                 if size != 1:
-                    raise InputError(f"{name} has {size} values in one candidate; a metric has one")
+                    raise InputError(f"{where}: {name} has {size} values in one candidate; a metric has one")
                 self.metrics[done + len(names)] = name.removeprefix(self.METRIC)
             names += [name] if size == 1 else [f"{name}[{place}]" for place in range(size)]
         ids = np.full(len(names), -1)
@@ -128,7 +139,7 @@ class Labels:
         ids[features] = self.features.intern_all(Texts.of(names[slot] for slot in features.tolist()))
         self._owned = _padded(self._owned, len(self.features.bounds) - 1)
         for slot in features[self._owned[ids[features]]].tolist():
-            raise InputError(f"two labels lead to the feature {names[slot]}; give one of them another name")
+            raise InputError(f"{where}: two labels lead to the feature {names[slot]}; give one of them another name")
         self._owned[ids[features]] = True
         self.slot_ids = np.concatenate([self.slot_ids, ids])
 

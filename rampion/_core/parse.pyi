@@ -1,21 +1,12 @@
-from typing import Protocol
-
 import numpy as np
 from numpy.typing import NDArray
 
-from .intern import Table
-
-class LabelTable(Protocol):
-    @property
-    def names(self) -> Table: ...
-    sizes: NDArray[np.int64]
-    firsts: NDArray[np.int64]
-    total: NDArray[np.int64]
+from rampion.vocab import Labels
 
 def parse(
     block: NDArray[np.uint8],
     end: int,
-    table: LabelTable,
+    table: Labels,
     seen: NDArray[np.int64],
     spans: NDArray[np.int64],
     scores: NDArray[np.float64],

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from rampion._core.parse import LabelTable
+    from rampion.vocab import Labels
 
 _DONE, _FULL, _FIELDS, _NO_ID, _NO_TEXT, _NUMBER, _TOTAL, _NO_VALUE, _TWICE, _SIZE = range(10)
 _NUMERAL = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
@@ -32,7 +32,7 @@ class _Stop(Exception):  # noqa: N818
 def parse(
     block: NDArray[np.uint8],
     end: int,
-    table: LabelTable,
+    table: Labels,
     seen: NDArray[np.int64],
     spans: NDArray[np.int64],
     scores: NDArray[np.float64],
@@ -71,9 +71,9 @@ def parse(
 
 
 def _trimmed(whole: bytes, start: int, end: int) -> tuple[int, int]:
-    """whole[start:end] without the blanks around it."""
+    """whole[start:end] without the blanks around it; (end, end) if nothing is left."""
     text = whole[start:end]
-    return end - len(text.lstrip()), start + len(text.rstrip())
+    return end - len(text.lstrip()), start + len(text.rstrip()) if text.strip() else end
 
 
 def _head(whole: bytes, place: int, stop: int) -> tuple[list[int], tuple[int, int]]:
@@ -92,7 +92,7 @@ def _head(whole: bytes, place: int, stop: int) -> tuple[list[int], tuple[int, in
 
 
 def _values(
-    whole: bytes, start: int, end: int, table: LabelTable, known: dict[bytes, int]
+    whole: bytes, start: int, end: int, table: Labels, known: dict[bytes, int]
 ) -> tuple[list[float], list[tuple[int, int, int]]]:
     """The numbers of the field, and its groups as (label, first entry, place); before any label it is label 0."""
     numbers: list[float] = []
@@ -126,7 +126,7 @@ def _accept(
     place: int,
     count: int,
     opened: list[tuple[int, int, int]],
-    table: LabelTable,
+    table: Labels,
     seen: NDArray[np.int64],
     slots: NDArray[np.uint32],
     entry: int,

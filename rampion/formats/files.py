@@ -88,14 +88,17 @@ def _check_lengths(path: FilePath, first: int, block: bytes) -> None:
                 raise FormatError.at(shown(path), number, f"{limit}; is this a text file?")
 
 
-def lines(path: FilePath) -> Iterator[tuple[int, str]]:
-    """Every line with its number, without the blanks at its ends."""
+def lines(path: FilePath, skipped: Skipped | None = None) -> Iterator[tuple[int, str]]:
+    """Every line with its number, without the blanks at its ends. A line that is not UTF-8 is an error, or skipped."""
     for first, block in line_blocks(path):
         for number, line in enumerate(block[:-1].split(b"\n"), first):
             try:
                 yield number, line.strip().decode()
-            except UnicodeDecodeError as error:
-                raise not_utf8(path, number, error) from error
+            except UnicodeDecodeError as mistake:
+                error = not_utf8(path, number, mistake)
+                if skipped is None:
+                    raise error from mistake
+                skipped.add(error)
 
 
 def not_utf8(path: FilePath, line: int, error: UnicodeDecodeError) -> FormatError:

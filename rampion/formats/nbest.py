@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator
 from enum import IntEnum
-from itertools import chain, groupby, pairwise, takewhile
+from itertools import chain, islice, pairwise, takewhile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from rampion import _kernels
 from rampion.candidates import Rows
 from rampion.errors import FormatError, InputError
 from rampion.formats.files import FilePath, Skipped, line_blocks, not_utf8, replacing, shown
+from rampion.formats.groups import Group, grouped, groups_of
 from rampion.text import Texts
 from rampion.vocab import Labels
 
@@ -72,7 +74,7 @@ class _Reader:
     def rows(self, block: bytes, last: bool) -> tuple[int, Rows]:
         """How much of the block was used, and its candidates: all of them, or all but the last segment's."""
         spans, scores, slots, values, bad = self._parse(block)
-        self.labels.settle()
+        self.labels.settle(shown(self.path))
         used, count = len(block), len(spans)
         if count and not last:
             count = int(np.searchsorted(spans[:, _SEGMENT], spans[-1, _SEGMENT]))
@@ -241,25 +243,13 @@ def _sentence(answer: Answer, block: bytes, place: int, labels: Labels) -> str:
 
 def write(path: FilePath, runs: Iterable[Rows], names: Texts) -> None:
     """Write the candidates; feature i is called names[i]. What the format cannot hold is an error."""
-    heads = _heads(list(names))
+    groups = groups_of(names)
+    for label in {label for label, _, _ in groups}:
+        if label.split() != [label]:
+            raise InputError(f"the feature name {label!r} cannot stand in an n-best file; rename it, or write JSONL")
     with replacing(path) as file:
         for rows in runs:
-            for line in _lines(rows, heads):
-                file.write(line)
-
-
-def _heads(names: list[str]) -> dict[int, tuple[str, int, int]]:
-    """Label, first feature and size of every feature's group: A[0], A[1], … are the group A, unless a feature is A."""
-    known, heads = set(names), dict[int, tuple[str, int, int]]()
-    for j, name in enumerate(names):
-        if not name or name.split() != [name] or name.startswith(Labels.METRIC):
-            raise InputError(f"the feature name {name!r} cannot stand in an n-best file; rename it, or write JSONL")
-        base = name.removesuffix("[0]")
-        size = sum(1 for _ in takewhile(lambda item: item[1] == f"{base}[{item[0]}]", enumerate(names[j:])))  # noqa: B023
-        if size > 1 and base and base not in known:
-            heads |= {j + place: (base, j, size) for place in range(size)}
-        heads.setdefault(j, (name, j, 1))
-    return heads
+            file.writelines(line.encode() for line in _lines(rows, groups))
 
 
 def number(value: float) -> str:
@@ -267,29 +257,20 @@ def number(value: float) -> str:
     return repr(value).removesuffix(".0")
 
 
-def _lines(rows: Rows, heads: dict[int, tuple[str, int, int]]) -> Iterator[bytes]:
-    owners = np.repeat(np.arange(len(rows.scores)), np.diff(rows.entry_bounds))
-    order = np.lexsort((rows.ids, owners))
-    ids, values, bounds = rows.ids[order].tolist(), rows.values[order].tolist(), rows.entry_bounds.tolist()
+def _lines(rows: Rows, groups: list[Group]) -> Iterator[str]:
     scores, metrics = rows.scores.tolist(), [(name, column.tolist()) for name, column in rows.metrics.items()]
-    for segment, identity in enumerate(rows.segments):
-        _check("segment id", identity, identity, _FIRST_BAR)
-        for i in range(*rows.bounds[segment : segment + 2].tolist()):
-            text, note = rows.texts[i], rows.notes[i]
-            _check("hypothesis", identity, text, _BAR)
-            fields = [f"{Labels.METRIC}{name}= {number(column[i])}" for name, column in metrics]
-            entries = zip(ids[bounds[i] : bounds[i + 1]], values[bounds[i] : bounds[i + 1]], strict=True)
-            for (label, first, size), group in groupby(entries, lambda entry: heads[entry[0]]):
-                cells = ["0"] * size
-                for j, value in group:
-                    cells[j - first] = number(value)
-                fields.append(f"{label}= {' '.join(cells)}")
-            line = f"{identity} ||| {text} ||| {' '.join(fields)}"
-            if scores[i] == scores[i] or note:
-                line += f" ||| {number(scores[i])}" if scores[i] == scores[i] else " |||"
-            if note:
-                line += f" ||| {note}"
-            yield line.encode() + b"\n"
+    candidates = enumerate(grouped(rows, groups))
+    for segment, size in zip(rows.segments, np.diff(rows.bounds).tolist(), strict=True):
+        _check("segment id", segment, segment, _FIRST_BAR)
+        for i, candidate in islice(candidates, size):
+            text, note, score = rows.texts[i], rows.notes[i], scores[i]
+            _check("hypothesis", segment, text, _BAR)
+            cells = [f"{label}= {' '.join(map(number, values))}" for label, values in candidate]
+            cells += [f"{Labels.METRIC}{name}= {number(column[i])}" for name, column in metrics]
+            line = f"{segment} ||| {text} ||| {' '.join(cells)}"
+            if note or not math.isnan(score):
+                line += " |||" if math.isnan(score) else f" ||| {number(score)}"
+            yield f"{line} ||| {note}\n" if note else f"{line}\n"
 
 
 def _check(what: str, identity: str, text: str, bar: re.Pattern[bytes]) -> None:
