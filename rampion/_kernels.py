@@ -17,6 +17,7 @@ MODULES = {
     "intern": ("find", "intern"),
     "ngrams": ("ngrams",),
     "pack": ("pack",),
+    "parse": ("cut", "parse"),
     "score": ("score",),
     "words": ("words",),
 }
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from rampion._core.intern import intern as intern
     from rampion._core.ngrams import ngrams as ngrams
     from rampion._core.pack import pack as pack
+    from rampion._core.parse import cut as cut
+    from rampion._core.parse import parse as parse
     from rampion._core.score import score as score
     from rampion._core.words import words as words
 else:

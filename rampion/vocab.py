@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import numpy as np
 from numpy.typing import NDArray
 
 from rampion import _kernels
+from rampion.errors import InputError
 from rampion.text import Texts
+
+_Cell = TypeVar("_Cell", bound=np.generic)
 
 
 class Names:
@@ -75,6 +80,73 @@ class Names:
         while (done := _kernels.words(texts.blob, texts.bounds, done, self, tokens, bounds)) < len(texts):
             self.grow()
         return tokens[: bounds[-1]].copy(), bounds
+
+
+class Labels:
+    """Labels of values and the features they head: TM with two values is TM[0] and TM[1], LM with one value is LM.
+
+    The values of all labels are numbered through in slots: those of label i are firsts[i] to firsts[i] + sizes[i] - 1,
+    sizes[i] being 0 until the label is met with its values. Label 0 heads values without a label. The label metric:x
+    heads the metric column x, no feature.
+    """
+
+    METRIC = "metric:"
+    UNNAMED = "F"
+
+    def __init__(self, features: Names, capacity: int = 1024) -> None:
+        self.features = features
+        self.names = Names(capacity)
+        self.names.intern(self.UNNAMED)
+        self.metrics: dict[int, str] = {}
+        self.total: NDArray[np.int64] = np.zeros(1, np.int64)
+        self.sizes: NDArray[np.int64] = np.zeros(0, np.int64)
+        self.firsts: NDArray[np.int64] = np.zeros(0, np.int64)
+        self.slot_ids: NDArray[np.int64] = np.zeros(0, np.int64)
+        self._owned: NDArray[np.bool_] = np.zeros(0, np.bool_)
+        self.fit()
+
+    def fit(self) -> None:
+        """Give a cell to every label that the table of names has room for."""
+        room = len(self.names.bounds) - 1
+        if len(self.sizes) < room:
+            self.sizes, self.firsts = _padded(self.sizes, room), _padded(self.firsts, room)
+
+    def meet(self, name: str, size: int) -> tuple[int, int]:
+        """The first slot and the number of values of the label, which has `size` of them if it is new."""
+        label = self.names.intern(name)
+        self.fit()
+        if self.sizes[label] == 0:
+            self.sizes[label], self.firsts[label] = size, self.total[0]
+            self.total[0] += size
+        return int(self.firsts[label]), int(self.sizes[label])
+
+    def settle(self, where: str) -> None:
+        """Find the features of labels met since the last call: slot i holds feature slot_ids[i], -1 for a metric."""
+        done, count = len(self.slot_ids), len(self.names)
+        if done == self.total[0]:
+            return
+        fresh = np.flatnonzero((self.firsts[:count] >= done) & (self.sizes[:count] > 0))
+        fresh = fresh[np.argsort(self.firsts[fresh])]
+        names: list[str] = []
+        for name, size in zip(self.names.texts().take(fresh), self.sizes[fresh].tolist(), strict=True):
+            if name.startswith(self.METRIC):
+                if size != 1:
+                    raise InputError(f"{where}: {name} has {size} values in one candidate; a metric has one")
+                self.metrics[done + len(names)] = name.removeprefix(self.METRIC)
+            names += [name] if size == 1 else [f"{name}[{place}]" for place in range(size)]
+        ids = np.full(len(names), -1)
+        features = np.array([slot for slot in range(len(names)) if done + slot not in self.metrics], np.int64)
+        ids[features] = self.features.intern_all(Texts.of(names[slot] for slot in features.tolist()))
+        self._owned = _padded(self._owned, len(self.features.bounds) - 1)
+        for slot in features[self._owned[ids[features]]].tolist():
+            raise InputError(f"{where}: two labels lead to the feature {names[slot]}; give one of them another name")
+        self._owned[ids[features]] = True
+        self.slot_ids = np.concatenate([self.slot_ids, ids])
+
+
+def _padded(cells: NDArray[_Cell], size: int) -> NDArray[_Cell]:
+    """The cells, and zeros up to `size`."""
+    return np.concatenate([cells, np.zeros(size - len(cells), cells.dtype)])
 
 
 def _one(name: bytes | str) -> Texts:

@@ -1,15 +1,9 @@
-from typing import Protocol
-
 import numpy as np
 from numpy.typing import NDArray
 
-class Table(Protocol):
-    slots: NDArray[np.uint32]
-    blob: NDArray[np.uint8]
-    bounds: NDArray[np.int64]
-    counts: NDArray[np.int64]
+from rampion.vocab import Names
 
 def intern(
-    text: NDArray[np.uint8], bounds: NDArray[np.int64], start: int, table: Table, ids: NDArray[np.int64]
+    text: NDArray[np.uint8], bounds: NDArray[np.int64], start: int, table: Names, ids: NDArray[np.int64]
 ) -> int: ...
-def find(text: NDArray[np.uint8], bounds: NDArray[np.int64], table: Table, ids: NDArray[np.int64]) -> None: ...
+def find(text: NDArray[np.uint8], bounds: NDArray[np.int64], table: Names, ids: NDArray[np.int64]) -> None: ...

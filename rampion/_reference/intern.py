@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from rampion._core.intern import Table
+    from rampion.vocab import Names
 
 
-def intern(text: NDArray[np.uint8], bounds: NDArray[np.int64], start: int, table: Table, ids: NDArray[np.int64]) -> int:
+def intern(text: NDArray[np.uint8], bounds: NDArray[np.int64], start: int, table: Names, ids: NDArray[np.int64]) -> int:
     """Fill ids with the ids of the strings from `start` on; return how many are done: all, unless the table is full."""
     known: dict[bytes, int] = {}
     edges, whole = bounds.tolist(), text.tobytes()
@@ -26,14 +26,14 @@ def intern(text: NDArray[np.uint8], bounds: NDArray[np.int64], start: int, table
     return len(edges) - 1
 
 
-def find(text: NDArray[np.uint8], bounds: NDArray[np.int64], table: Table, ids: NDArray[np.int64]) -> None:
+def find(text: NDArray[np.uint8], bounds: NDArray[np.int64], table: Names, ids: NDArray[np.int64]) -> None:
     """Fill ids with the id of every string, -1 for those not in the table."""
     edges, whole = bounds.tolist(), text.tobytes()
     for row, (first, last) in enumerate(pairwise(edges)):
         ids[row] = int(table.slots[slot_of(whole[first:last], table)]) - 1
 
 
-def slot_of(name: bytes, table: Table) -> int:
+def slot_of(name: bytes, table: Names) -> int:
     """The slot that holds the name, or the empty one where it belongs."""
     key = 0xCBF29CE484222325
     for byte in name:
@@ -46,7 +46,7 @@ def slot_of(name: bytes, table: Table) -> int:
     return slot
 
 
-def intern_one(name: bytes, table: Table, known: dict[bytes, int]) -> int:
+def intern_one(name: bytes, table: Names, known: dict[bytes, int]) -> int:
     """The id of the name, a new one if need be; -1 if the table is full. `known` remembers the answers."""
     if (answer := known.get(name)) is not None:
         return answer

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from rampion._core.intern import Table
+    from rampion.vocab import Names
 
 
 def words(
     text: NDArray[np.uint8],
     bounds: NDArray[np.int64],
     start: int,
-    table: Table,
+    table: Names,
     tokens: NDArray[np.uint32],
     token_bounds: NDArray[np.int64],
 ) -> int:
@@ -29,9 +29,11 @@ def words(
     edges, whole = bounds.tolist(), text.tobytes()
     token = int(token_bounds[start])
     for row in range(start, len(edges) - 1):
-        found = [intern_one(name, table, known) for name in whole[edges[row] : edges[row + 1]].split()]
-        if -1 in found:
-            return row
+        found = []
+        for name in whole[edges[row] : edges[row + 1]].split():
+            found.append(intern_one(name, table, known))
+            if found[-1] < 0:
+                return row
         tokens[token : token + len(found)] = found
         token += len(found)
         token_bounds[row + 1] = token

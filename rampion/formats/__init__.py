@@ -1,0 +1,69 @@
+"""Reading and writing: one module per format, and `read_lists`, which tells formats apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from rampion.candidates import Rows
+from rampion.errors import InputError
+from rampion.formats import container, jsonl, nbest, store
+from rampion.formats.files import FilePath, Skipped, head, shown
+from rampion.text import Texts
+from rampion.vocab import Labels, Names
+
+
+class ListFiles(NamedTuple):
+    """The rows of every file, with ids of one table of feature names; `skipped` is empty unless read leniently."""
+
+    names: Names
+    runs: list[list[Rows]]
+    skipped: list[Skipped]
+
+
+def read_lists(paths: Sequence[FilePath], *, lenient: bool = False) -> ListFiles:
+    """Read n-best files of any format: stores, JSONL, Moses lists. All must be of one system, unless read leniently."""
+    names = Names()
+    labels = Labels(names)
+    files = ListFiles(names, [], [Skipped() for _ in paths])
+    for path, skipped in zip(paths, files.skipped, strict=True):
+        start = head(path)
+        if start.startswith(container.NAME):
+            candidates = store.read(path)
+            files.runs.append([_renamed(candidates.rows(), candidates.features.names, names)])
+        else:
+            format_ = jsonl if start.lstrip().startswith(b"{") else nbest
+            files.runs.append(list(format_.read(path, labels, skipped if lenient else None)))
+    if not lenient:
+        _same_system(paths, files)
+    return files
+
+
+def _renamed(rows: Rows, features: Texts, names: Names) -> Rows:
+    """The rows with the ids that their features have in `names`."""
+    return rows._replace(ids=names.intern_all(features)[rows.ids].astype(np.uint32))
+
+
+def _same_system(paths: Sequence[FilePath], files: ListFiles) -> None:
+    """No feature stands in every candidate of one file and in none of another, and all files have the same metrics."""
+    counts = [sum(np.bincount(rows.ids, minlength=len(files.names)) for rows in run) for run in files.runs]
+    # A single segment proves nothing: its candidates may share any sparse feature.
+    everywhere = [
+        (count == sum(len(rows.texts) for rows in run)) & (sum(len(rows.segments) for rows in run) > 1)
+        for count, run in zip(counts, files.runs, strict=True)
+    ]
+    metrics = [sorted(run[0].metrics) for run in files.runs]
+    for a in range(len(paths)):
+        for b in range(len(paths)):
+            for j in np.flatnonzero(everywhere[a] & (counts[b] == 0)).tolist():
+                raise InputError(
+                    f"{shown(paths[b])}: no candidate has the feature {files.names.name(j)}, which every candidate of "
+                    f"{shown(paths[a])} has; all lists must be of one system"
+                )
+            if metrics[a] != metrics[b]:
+                raise InputError(
+                    f"{shown(paths[b])}: has the metrics {metrics[b]}, and {shown(paths[a])} has {metrics[a]}; "
+                    "all lists must have the same"
+                )

@@ -1,0 +1,216 @@
+"""The one way into a file and the one way out.
+
+Reading: a path or `-` (stdin); plain, gzip or zstd by the first bytes; blocks of whole lines in bounded memory.
+Writing: a temporary file beside the target replaces it once it is wholly on the disk; until then the old file stays.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import secrets
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from rampion.errors import FormatError, InputError
+
+FilePath = str | os.PathLike[str]
+
+BLOCK = 4 << 20
+LONGEST_LINE = 64 << 20
+_BOM = b"\xef\xbb\xbf"
+_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+# Four bytes of zstd can stand for 128 KiB, so a packed piece of this size becomes 64 MiB at most.
+_PIECE = 2048
+
+
+@dataclass(slots=True)
+class Skipped:
+    """What a lenient reader left out: how many lines, and the sentence about the first."""
+
+    count: int = 0
+    first: str = ""
+
+    def add(self, error: FormatError, count: int = 1) -> None:
+        self.count += count
+        self.first = self.first or str(error)
+
+
+def shown(path: FilePath) -> str:
+    """The file's name in a sentence."""
+    return "<stdin>" if os.fspath(path) == "-" else os.fspath(path)
+
+
+def head(path: FilePath) -> bytes:
+    """Some first bytes of the file's content; they are not taken away from stdin."""
+    with _opened(path) as file:
+        if hasattr(file, "peek"):
+            raw = file.peek(_PIECE)[:_PIECE]
+        else:
+            raw = file.read(_PIECE)
+            file.seek(-len(raw), os.SEEK_CUR)
+    return next(_unpacked(path, io.BytesIO(raw)), b"").removeprefix(_BOM)
+
+
+def line_blocks(path: FilePath) -> Iterator[tuple[int, bytes]]:
+    """Blocks of whole lines, each with the number of its first line; every line, also the last, ends with a newline."""
+    line, pieces, size, enough = 1, list[bytes](), 0, BLOCK
+    for piece in _contents(path):
+        pieces.append(piece)
+        size += len(piece)
+        if size >= enough:
+            block = b"".join(pieces)
+            _check_lengths(path, line, block)
+            whole = block.rfind(b"\n") + 1
+            if whole:
+                yield line, block[:whole]
+            line += block.count(b"\n")
+            pieces, size = [block[whole:]], len(block) - whole
+            enough = max(BLOCK, 2 * size)
+    block = b"".join(pieces)
+    _check_lengths(path, line, block)
+    if block:
+        yield line, block if block.endswith(b"\n") else block + b"\n"
+
+
+def _check_lengths(path: FilePath, first: int, block: bytes) -> None:
+    if len(block) > LONGEST_LINE:
+        for number, line in enumerate(block.split(b"\n"), first):
+            if len(line) > LONGEST_LINE:
+                limit = f"no line may be longer than {LONGEST_LINE >> 20} MiB"
+                raise FormatError.at(shown(path), number, f"{limit}; is this a text file?")
+
+
+def lines(path: FilePath, skipped: Skipped | None = None) -> Iterator[tuple[int, str]]:
+    """Every line with its number, without the blanks at its ends. A line that is not UTF-8 is an error, or skipped."""
+    for first, block in line_blocks(path):
+        for number, line in enumerate(block[:-1].split(b"\n"), first):
+            try:
+                yield number, line.strip().decode()
+            except UnicodeDecodeError as mistake:
+                error = not_utf8(path, number, mistake)
+                if skipped is None:
+                    raise error from mistake
+                skipped.add(error)
+
+
+def not_utf8(path: FilePath, line: int, error: UnicodeDecodeError) -> FormatError:
+    found = f"byte 0x{error.object[error.start]:02x} is not UTF-8"
+    return FormatError.at(shown(path), line, f"{found}; convert the file to UTF-8 (iconv)")
+
+
+@contextmanager
+def replacing(path: FilePath) -> Iterator[BinaryIO]:
+    """A file whose content takes the place of `path` when the block ends well; packed for names in .gz and .zst."""
+    if os.fspath(path) == "-":
+        yield sys.stdout.buffer
+        return
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise InputError(f"{path}: is a directory; name a file")
+    device = target.exists() and not target.is_file()
+    partial = target if device else target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
+    try:
+        with open(partial, "wb" if device else "xb") as file:
+            with _packed(target, file) as packed:
+                yield packed
+            file.flush()
+            if not device:
+                os.fsync(file.fileno())
+        if not device:
+            os.replace(partial, target)
+    except BaseException as error:
+        if not device:
+            partial.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            left = "nothing was left behind" if device or not target.exists() else "the old file is unchanged"
+            raise InputError(f"{path}: cannot be written: {error.strerror}; {left}") from error
+        raise
+
+
+@contextmanager
+def _opened(path: FilePath) -> Iterator[BinaryIO]:
+    """The raw bytes; whatever the system has against it becomes one sentence."""
+    try:
+        with nullcontext(sys.stdin.buffer) if os.fspath(path) == "-" else open(path, "rb") as file:
+            yield file
+    except IsADirectoryError as error:
+        raise InputError(f"{path}: is a directory; name a file") from error
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: there is no such file") from error
+    except OSError as error:
+        raise InputError(f"{shown(path)}: cannot be read: {error.strerror}") from error
+
+
+def _contents(path: FilePath) -> Iterator[bytes]:
+    """The unpacked content piece by piece, without a byte order mark."""
+    with _opened(path) as file:
+        pieces = _unpacked(path, file)
+        yield next(pieces, b"").removeprefix(_BOM)
+        yield from pieces
+
+
+def _unpacked(path: FilePath, file: BinaryIO) -> Iterator[bytes]:
+    first = file.read(_PIECE)
+    if first.startswith(_GZIP):
+        return _decompressed(path, file, first, "gzip", lambda: zlib.decompressobj(31), zlib.error)
+    if first.startswith(_ZSTD):
+        return _decompressed(path, file, first, "zstd", *_zstd(path))
+    return chain([first], iter(lambda: file.read(BLOCK), b""))
+
+
+def _decompressed(
+    path: FilePath, file: BinaryIO, first: bytes, kind: str, fresh: Callable[[], Any], failure: type[Exception]
+) -> Iterator[bytes]:
+    """The content of one packed stream after another; zeros may fill up the end of the file."""
+    line, engine = 1, fresh()
+    try:
+        for piece in chain([first], iter(lambda: file.read(_PIECE), b"")):
+            while piece := piece.lstrip(b"\0") if engine.eof else piece:
+                if engine.eof:
+                    engine = fresh()
+                content = engine.decompress(piece)
+                line += content.count(b"\n")
+                yield content
+                piece = engine.unused_data
+    except failure as error:
+        raise FormatError.at(shown(path), line, f"the {kind} data are damaged here; get the file again") from error
+    if not engine.eof:
+        raise FormatError.at(shown(path), line, f"the {kind} data break off here; get the file again")
+
+
+def _zstd(path: FilePath) -> tuple[Callable[[], Any], type[Exception]]:
+    """A maker of zstd decompressors, and what they raise."""
+    try:
+        from compression import zstd
+
+        return zstd.ZstdDecompressor, zstd.ZstdError
+    except ModuleNotFoundError:
+        pass
+    try:
+        import zstandard
+    except ModuleNotFoundError as error:
+        raise InputError(f"{shown(path)}: is zstd data; install the extra: pip install 'rampion[zstd]'") from error
+    return lambda: zstandard.ZstdDecompressor().decompressobj(), zstandard.ZstdError
+
+
+def _packed(target: Path, file: BinaryIO) -> AbstractContextManager[BinaryIO]:
+    if target.suffix == ".gz":
+        return cast(AbstractContextManager[BinaryIO], gzip.GzipFile("", "wb", 6, file, mtime=0))
+    if target.suffix == ".zst":
+        _zstd(target)
+        with suppress(ModuleNotFoundError):
+            from compression import zstd
+
+            return cast(AbstractContextManager[BinaryIO], zstd.ZstdFile(file, "wb"))
+        import zstandard
+
+        return cast(AbstractContextManager[BinaryIO], zstandard.ZstdCompressor().stream_writer(file, closefd=False))
+    return nullcontext(file)

@@ -1,0 +1,45 @@
+"""From features back to labels with their values: A[0], A[1], … are the group A, unless a feature is called A."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby, pairwise
+
+import numpy as np
+
+from rampion.candidates import Rows
+from rampion.errors import InputError
+from rampion.text import Texts
+from rampion.vocab import Labels
+
+Group = tuple[str, int, int]
+
+
+def groups_of(names: Texts) -> list[Group]:
+    """For every feature the label of its group, the group's first feature, and its size."""
+    texts = list(names)
+    known, groups = set(texts), list[Group]()
+    while (first := len(groups)) < len(texts):
+        base, size = texts[first].removesuffix("[0]"), 1
+        if base.startswith(Labels.METRIC):
+            raise InputError(f"no feature may be called {base}: {Labels.METRIC} marks metric columns; rename it")
+        if base and base not in known:
+            while first + size < len(texts) and texts[first + size] == f"{base}[{size}]":
+                size += 1
+        groups += [(base if size > 1 else texts[first], first, size)] * size
+    return groups
+
+
+def grouped(rows: Rows, groups: list[Group]) -> Iterator[list[tuple[str, list[float]]]]:
+    """Each candidate's labels with their values, in feature order; what is missing from a group that is there is 0."""
+    owners = np.repeat(np.arange(len(rows.scores)), np.diff(rows.entry_bounds))
+    order = np.lexsort((rows.ids, owners))
+    ids, values, bounds = rows.ids[order].tolist(), rows.values[order].tolist(), rows.entry_bounds.tolist()
+    for start, end in pairwise(bounds):
+        candidate = []
+        for (label, first, size), entries in groupby(range(start, end), lambda entry: groups[ids[entry]]):
+            cells = [0.0] * size
+            for entry in entries:
+                cells[ids[entry] - first] = values[entry]
+            candidate.append((label, cells))
+        yield candidate

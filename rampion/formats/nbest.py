@@ -1,0 +1,279 @@
+"""Moses n-best lists: `id ||| hypothesis ||| Name= value value ||| total ||| anything` (docs/formats.md)."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator
+from enum import IntEnum
+from itertools import chain, islice, pairwise, takewhile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rampion import _kernels
+from rampion.candidates import Rows
+from rampion.errors import FormatError, InputError
+from rampion.formats.files import FilePath, Skipped, line_blocks, not_utf8, replacing, shown
+from rampion.formats.groups import Group, grouped, groups_of
+from rampion.text import Texts
+from rampion.vocab import Labels
+
+Spans = NDArray[np.int64]
+Reals = NDArray[np.float64]
+
+_PLACE, _ID, _TEXT, _NOTE, _SEGMENT, _ENTRIES = 0, 1, 3, 5, 7, 8  # columns of spans; ends stand behind ID, TEXT, NOTE
+_POSITION, _LINES, _WHERE = 0, 1, 2  # cells of state
+_BAR = re.compile(rb"(?<!\S)\|\|\|(?!\S)")
+_FIRST_BAR = re.compile(rb"\|\|\|(?!\S)")
+_INTEGER = re.compile(rb"-?\d{1,18}")
+
+
+class Answer(IntEnum):
+    """Why the kernel `parse` stopped."""
+
+    DONE = 0
+    FULL = 1
+    FIELDS = 2
+    NO_ID = 3
+    NO_TEXT = 4
+    NUMBER = 5
+    TOTAL = 6
+    NO_VALUE = 7
+    TWICE = 8
+    SIZE = 9
+
+
+def read(path: FilePath, labels: Labels, skipped: Skipped | None = None) -> Iterator[Rows]:
+    """The candidates, whole segments at a time. A bad line is an error, or, with `skipped`, left out and counted."""
+    reader = _Reader(path, labels, skipped)
+    rest, enough = b"", 0
+    for _, block in chain(line_blocks(path), [(0, b"")]):  # the empty block is the end
+        rest += block
+        if len(rest) >= enough or not block:
+            used, rows = reader.rows(rest, last=not block)
+            rest = rest[used:]
+            enough = 2 * len(rest)
+            if len(rows.segments):
+                yield rows
+    if not reader.seen:
+        raise FormatError(f"{shown(path)}: holds no candidates")
+
+
+class _Reader:
+    """What must be remembered from one block of lines to the next."""
+
+    def __init__(self, path: FilePath, labels: Labels, skipped: Skipped | None) -> None:
+        self.path, self.labels, self.skipped = path, labels, skipped
+        self.line = 1
+        self.seen: set[bytes] = set()
+        self.before = b""
+        self.numbered = True
+        self.metrics: set[str] | None = None
+
+    def rows(self, block: bytes, last: bool) -> tuple[int, Rows]:
+        """How much of the block was used, and its candidates: all of them, or all but the last segment's."""
+        spans, scores, slots, values, bad = self._parse(block)
+        self.labels.settle(shown(self.path))
+        used, count = len(block), len(spans)
+        if count and not last:
+            count = int(np.searchsorted(spans[:, _SEGMENT], spans[-1, _SEGMENT]))
+            used = int(spans[count, _PLACE])
+        for _, error in takewhile(lambda item: item[0] < used, bad):
+            self._skip(error)
+        spans, scores = spans[:count], scores[:count]
+        sizes, keep = np.diff(spans[:, _ENTRIES], prepend=0), self._in_order(block, spans)
+        entries = np.flatnonzero(np.repeat(keep, sizes))
+        rows = self._rows(block, spans[keep], scores[keep], sizes[keep], slots[entries], values[entries])
+        self.line += block.count(b"\n", 0, used)
+        return used, rows
+
+    def _parse(self, block: bytes) -> tuple[Spans, Reals, NDArray[np.uint32], Reals, list[tuple[int, FormatError]]]:
+        """Spans, totals, slots and values of the good lines; places and sentences of the bad ones."""
+        data, count, room = np.frombuffer(block, np.uint8), block.count(b"\n"), len(block) // 2 + 2
+        spans, scores = np.empty((count, 9), np.int64), np.empty(count)
+        slots, values, groups = np.empty(room, np.uint32), np.empty(room), np.empty((room, 3), np.int64)
+        state, seen = np.zeros(4, np.int64), np.zeros(len(self.labels.sizes), np.int64)
+        bad: list[tuple[int, FormatError]] = []
+        for stop, mistake in [*_undecodable(block), (len(block), None)]:
+            while state[_POSITION] < stop:
+                answer = _kernels.parse(data, stop, self.labels, seen, spans, scores, slots, values, groups, state)
+                if answer == Answer.FULL:
+                    self.labels.names.grow()
+                    self.labels.fit()
+                    seen = np.zeros(len(self.labels.sizes), np.int64)
+                elif answer != Answer.DONE:
+                    place = int(state[_WHERE])
+                    bad.append((place, self._error(block, place, _sentence(Answer(answer), block, place, self.labels))))
+                    if self.skipped is None:
+                        raise bad[0][1]
+                    state[_POSITION] = block.index(b"\n", place) + 1
+            if mistake:
+                bad.append((stop, not_utf8(self.path, self._number(block, stop), mistake)))
+                if self.skipped is None:
+                    raise bad[0][1]
+                state[_POSITION] = block.index(b"\n", stop) + 1
+        count = int(state[_LINES])
+        entries = int(spans[count - 1, _ENTRIES]) if count else 0
+        return spans[:count], scores[:count], slots[:entries], values[:entries], bad
+
+    def _in_order(self, block: bytes, spans: Spans) -> NDArray[np.bool_]:
+        """Which lines to keep: those of segments that come back after they ended are bad lines."""
+        keep = np.ones(len(spans), np.bool_)
+        starts = np.flatnonzero(np.diff(spans[:, _SEGMENT], prepend=-1))
+        for start, end in pairwise([*starts.tolist(), len(spans)]):
+            place, first, stop = spans[start, : _ID + 2].tolist()
+            identity = block[first:stop]
+            self.numbered = self.numbered and _INTEGER.fullmatch(identity) is not None
+            back = identity in self.seen
+            jump = self.numbered and self.before != b"" and int(identity) != int(self.before) + 1
+            if back or (jump and self.skipped is None):
+                found = f"segment {identity.decode()} follows segment {self.before.decode()}"
+                why = "it stands in the file already" if back else "numbers go up by one"
+                error = self._error(block, place, f"{found}, but {why}; sort the file (sort -s -n) or mend it")
+                self._skip(error, end - start)
+                keep[start:end] = False
+            else:
+                self.seen.add(identity)
+                self.before = identity
+        return keep
+
+    def _rows(
+        self, block: bytes, spans: Spans, scores: Reals, sizes: Spans, slots: NDArray[np.uint32], values: Reals
+    ) -> Rows:
+        starts = np.flatnonzero(np.diff(spans[:, _SEGMENT], prepend=-1))
+        ids, owners = self.labels.slot_ids[slots], np.repeat(np.arange(len(sizes)), sizes)
+        metrics = self._columns(block, spans, owners, slots, values)
+        featured = ids >= 0
+        return Rows(
+            segments=_cut(block, spans[starts], _ID),
+            bounds=np.append(starts, len(spans)),
+            texts=_cut(block, spans, _TEXT),
+            entry_bounds=np.searchsorted(owners[featured], np.arange(len(sizes) + 1)),
+            ids=ids[featured].astype(np.uint32),
+            values=values[featured],
+            scores=scores,
+            notes=_cut(block, spans, _NOTE),
+            metrics=metrics,
+        )
+
+    def _columns(
+        self, block: bytes, spans: Spans, owners: NDArray[np.int64], slots: NDArray[np.uint32], values: Reals
+    ) -> dict[str, Reals]:
+        """One column per metric; what one candidate has, all must have."""
+        present = {name for slot, name in self.labels.metrics.items() if (slots == slot).any()}
+        if self.metrics is None and len(spans):
+            self.metrics = present
+        columns: dict[str, Reals] = {}
+        for slot, name in self.labels.metrics.items():
+            here, column = slots == slot, np.full(len(spans), np.nan)
+            column[owners[here]] = values[here]
+            missing = np.isnan(column) if name in (self.metrics or ()) else ~np.isnan(column)
+            if missing.any():
+                place = int(spans[missing.argmax(), _PLACE])
+                raise self._error(block, place, f"metric:{name} stands in some candidates only; give it to all or none")
+            if name in (self.metrics or ()):
+                columns[name] = column
+        return columns
+
+    def _number(self, block: bytes, place: int) -> int:
+        return self.line + block.count(b"\n", 0, place)
+
+    def _error(self, block: bytes, place: int, sentence: str) -> FormatError:
+        return FormatError.at(shown(self.path), self._number(block, place), sentence)
+
+    def _skip(self, error: FormatError, count: int = 1) -> None:
+        if self.skipped is None:
+            raise error
+        self.skipped.add(error, count)
+
+
+def _undecodable(block: bytes) -> list[tuple[int, UnicodeDecodeError]]:
+    """Starts of the lines that are not UTF-8."""
+    try:
+        block.decode()
+    except UnicodeDecodeError:
+        bad, place = [], 0
+        for line in block.split(b"\n"):
+            try:
+                line.decode()
+            except UnicodeDecodeError as error:
+                bad.append((place, error))
+            place += len(line) + 1
+        return bad
+    return []
+
+
+def _cut(block: bytes, spans: Spans, column: int) -> Texts:
+    blob, bounds = np.empty(np.diff(spans[:, column : column + 2]).sum(), np.uint8), np.empty(len(spans) + 1, np.int64)
+    _kernels.cut(np.frombuffer(block, np.uint8), spans, column, blob, bounds)
+    return Texts(blob, bounds)
+
+
+def _sentence(answer: Answer, block: bytes, place: int, labels: Labels) -> str:
+    """What is wrong at the place where the kernel stopped."""
+    start, end = block.rfind(b"\n", 0, place) + 1, block.index(b"\n", place)
+    tokens = block[place:end].split()
+    token = tokens[0].decode()[:60] if tokens else ""
+    name = token[:-1] if token.endswith(":") else token[: max(token.rfind("="), 0)]
+    label = name or labels.UNNAMED
+    match answer:
+        case Answer.FIELDS:
+            first = _FIRST_BAR.search(block, start, end)
+            found = 2 + len(_BAR.findall(block, first.end(), end + 1)) if first else 1
+            return f"found {found} fields, expected 3 to 6: id ||| hypothesis ||| features ||| total ||| anything"
+        case Answer.NO_ID:
+            return "the segment id is empty"
+        case Answer.NO_TEXT:
+            return "the hypothesis is empty; mend the line or read leniently"
+        case Answer.NUMBER:
+            return f"{token!r} is not a finite number; features are written Name= value value"
+        case Answer.TOTAL:
+            return f"the total {token!r} is not one finite number"
+        case Answer.NO_VALUE:
+            return f"feature {label} has no value"
+        case Answer.TWICE:
+            return f"feature {label} stands twice in one candidate"
+        case _:
+            numbers = takewhile(lambda item: re.fullmatch(rb"[^=:|]+", item), tokens[1:])
+            found = len(list(numbers)) + (not token.endswith(("=", ":")))
+            expected = labels.sizes[labels.names.find(label)]
+            return f"feature {label} has {found} values here and {expected} elsewhere; lists must be of one system"
+
+
+def write(path: FilePath, runs: Iterable[Rows], names: Texts) -> None:
+    """Write the candidates; feature i is called names[i]. What the format cannot hold is an error."""
+    groups = groups_of(names)
+    for label in {label for label, _, _ in groups}:
+        if label.split() != [label]:
+            raise InputError(f"the feature name {label!r} cannot stand in an n-best file; rename it, or write JSONL")
+    with replacing(path) as file:
+        for rows in runs:
+            file.writelines(line.encode() for line in _lines(rows, groups))
+
+
+def number(value: float) -> str:
+    """The shortest decimal that reads back as the same float."""
+    return repr(value).removesuffix(".0")
+
+
+def _lines(rows: Rows, groups: list[Group]) -> Iterator[str]:
+    scores, metrics = rows.scores.tolist(), [(name, column.tolist()) for name, column in rows.metrics.items()]
+    candidates = enumerate(grouped(rows, groups))
+    for segment, size in zip(rows.segments, np.diff(rows.bounds).tolist(), strict=True):
+        _check("segment id", segment, segment, _FIRST_BAR)
+        for i, candidate in islice(candidates, size):
+            text, note, score = rows.texts[i], rows.notes[i], scores[i]
+            _check("hypothesis", segment, text, _BAR)
+            cells = [f"{label}= {' '.join(map(number, values))}" for label, values in candidate]
+            cells += [f"{Labels.METRIC}{name}= {number(column[i])}" for name, column in metrics]
+            line = f"{segment} ||| {text} ||| {' '.join(cells)}"
+            if note or not math.isnan(score):
+                line += " |||" if math.isnan(score) else f" ||| {number(score)}"
+            yield f"{line} ||| {note}\n" if note else f"{line}\n"
+
+
+def _check(what: str, identity: str, text: str, bar: re.Pattern[bytes]) -> None:
+    raw = text.encode()
+    if raw.strip() != raw or not raw or b"\n" in raw or bar.search(raw):
+        raise InputError(f"segment {identity}: the {what} {text[:60]!r} cannot stand in an n-best file; write JSONL")

@@ -1,0 +1,96 @@
+"""References of segments: line-aligned files, one file of `id ||| text` lines, or the "refs" of JSONL lists."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from rampion.errors import FormatError, InputError
+from rampion.formats.files import FilePath, head, lines, replacing, shown
+from rampion.formats.jsonl import WrongError, parsed, segment_id, string
+from rampion.text import References, Texts
+
+_NUMBER = re.compile(r"\d{1,18}")
+
+
+def read(paths: Sequence[FilePath], segments: Texts) -> References:
+    """The references of the segments, in their order.
+
+    Several files, or one of plain lines: line n of every file belongs to one segment; a blank line is no reference.
+    With as many lines as segments they are in order, else a segment's number is its line, from 0.
+    """
+    if len(paths) == 1:
+        start = head(paths[0])
+        if start.lstrip().startswith(b"{"):
+            return _by_id(paths[0], _records(paths[0]), segments)
+        if b" ||| " in start.split(b"\n", 1)[0]:
+            return _by_id(paths[0], _labelled(paths[0]), segments)
+    files = [[text for _, text in lines(path)] for path in paths]
+    for path, file in zip(paths, files, strict=True):
+        if len(file) != len(files[0]):
+            found = f"{len(file)} lines, and {shown(paths[0])} has {len(files[0])}"
+            raise FormatError(f"{shown(path)}: has {found}; reference files must be line-aligned")
+    ids, count = list(segments), len(files[0])
+    rows = list(range(len(ids)))
+    if count != len(ids):
+        if not all(_NUMBER.fullmatch(identity) and int(identity) < count for identity in ids):
+            raise FormatError(
+                f"{shown(paths[0])}: has {count} lines for {len(ids)} segments; expected a line for every segment, "
+                "or segments numbered by line from 0"
+            )
+        rows = list(map(int, ids))
+    chosen = [[file[row] for file in files if file[row]] for row in rows]
+    for row, texts in zip(rows, chosen, strict=True):
+        if not texts:
+            raise FormatError.at(shown(paths[0]), row + 1, "no reference in this line; every segment needs one")
+    return References.of(chosen)
+
+
+def write(paths: Sequence[FilePath], references: References) -> None:
+    """Write line-aligned files, one for every reference of the segment that has the most."""
+    segments = [references[s] for s in range(len(references))]
+    most = max(map(len, segments), default=0)
+    if len(paths) != most:
+        raise InputError(f"there are up to {most} references of a segment and {len(paths)} files; name {most} files")
+    for place, path in enumerate(paths):
+        with replacing(path) as file:
+            for texts in segments:
+                text = texts[place] if place < len(texts) else ""
+                if "\n" in text:
+                    raise InputError(f"the reference {text[:60]!r} has two lines; write JSONL")
+                file.write(text.encode() + b"\n")
+
+
+def _by_id(path: FilePath, found: dict[str, list[str]], segments: Texts) -> References:
+    ids = list(segments)
+    for identity in ids:
+        if not found.get(identity):
+            raise FormatError(f"{shown(path)}: has no reference of segment {identity}; every segment needs one")
+    return References.of(found[identity] for identity in ids)
+
+
+def _labelled(path: FilePath) -> dict[str, list[str]]:
+    """The references of `id ||| text` lines."""
+    found: dict[str, list[str]] = {}
+    for line, text in lines(path):
+        identity, bar, reference = text.partition("|||")
+        if not bar or not identity.strip():
+            raise FormatError.at(shown(path), line, f"{text[:60]!r} is no reference; expected 'id ||| text'")
+        found.setdefault(identity.strip(), []).extend([reference.strip()] if reference.strip() else [])
+    return found
+
+
+def _records(path: FilePath) -> dict[str, list[str]]:
+    """The "refs" of JSONL records."""
+    found: dict[str, list[str]] = {}
+    for line, text in lines(path):
+        if text:
+            try:
+                record = parsed(text)
+                identity, refs = segment_id(record), record.get("refs", [])
+                if not isinstance(refs, list):
+                    raise WrongError("refs is not a list of strings")
+                found.setdefault(identity, []).extend(string(ref, "refs").strip() for ref in refs)
+            except WrongError as wrong:
+                raise FormatError.at(shown(path), line, str(wrong)) from wrong
+    return {identity: [text for text in texts if text] for identity, texts in found.items()}
