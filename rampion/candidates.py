@@ -437,13 +437,9 @@ def _prove(store: Candidates) -> None:
     _require_bounds("bounds", lists.bounds, segments, n)
     _require_bounds("feature_bounds", lists.feature_bounds, segments, len(lists.features))
     _require_bounds("entry_bounds", lists.entry_bounds, n, len(lists.entries))
-    for name, column in (
-        ("notes", store.notes),
-        ("scores", store.scores),
-        ("seen", store.seen),
-        *store.metrics.items(),
-    ):
-        _require(len(column) == n, f"{name} has {len(column)} numbers, expected {n}")
+    columns = {"notes": len(store.notes), "scores": len(store.scores), "seen": len(store.seen)}
+    for name, length in (columns | {name: len(column) for name, column in store.metrics.items()}).items():
+        _require(length == n, f"{name} has {length} numbers, expected {n}")
     width, known = lists.width, len(store.features)
     _require(width == store.features.width <= known, f"{width} of {known} features are dense")
     _require(len(lists.dense) == width * n, f"dense has {len(lists.dense)} numbers, expected {width} x {n}")

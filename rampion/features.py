@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,8 +11,6 @@ from numpy.typing import NDArray
 
 from rampion.errors import InputError
 from rampion.text import Texts
-
-GROUP = re.compile(r"(.*)\[(\d+)\]$", re.DOTALL)
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,18 +29,6 @@ class Features:
 
     def same(self, other: Features) -> bool:
         return self is other or (self.width == other.width and self.names == other.names)
-
-    def groups(self) -> Iterator[tuple[str, list[int]]]:
-        """Dense features by label, as Moses writes them: TM[0] TM[1] are two values of the label TM."""
-        labels: dict[str, list[int]] = {}
-        for f in range(self.width):
-            name = self.names[f]
-            found = GROUP.match(name)
-            label, place = (found[1], int(found[2])) if found else (name, 0)
-            if place != len(labels.get(label, [])):
-                label = name
-            labels.setdefault(label, []).append(f)
-        yield from labels.items()
 
     def union(self, other: Features) -> tuple[Features, NDArray[np.uint32], NDArray[np.uint32]]:
         """All features of both, and the new ids of each one's features; dense is what both hold dense."""

@@ -53,7 +53,7 @@ class RunFolder:
         self.event("round", asdict(row))
 
     def finish(self, weights: Weights, facts: Mapping[str, Any]) -> None:
-        weight_files.write(weights, self.weights)
+        weight_files.write(self.weights, weights)
         self.event("done", facts)
 
     def _write(self, name: str, text: str) -> None:

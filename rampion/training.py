@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rampion.candidates import Candidates
 from rampion.errors import TuningError
 from rampion.features import Weights
-from rampion.losses import MODEL, ORACLE, WORST
+from rampion.losses import MODEL, ORACLE, WORST, Contrast
 from rampion.protocols import Decoder, Policy
 from rampion.recipes import Recipe
 from rampion.stakes import Batch, Judge
@@ -74,11 +74,17 @@ def learn(
     recipe: Recipe, judge: Judge, batch: Batch, weights: Weights, start: Weights, record: Record, iteration: int = 1
 ) -> Weights:
     """One decoding iteration's learning: from `weights`, with L2 towards `start` or 0."""
+    loss = recipe.loss
+    if isinstance(loss, Contrast) and loss.up.where == "reference" and not batch.stakes.reached.any():
+        raise TuningError(
+            "no candidate equals a reference, so this loss has nothing to learn from; use a recipe that raises the hope "
+            "or the oracle (rampion recipes)"
+        )
     features = batch.candidates.features
     vector = weights.onto(features, lenient=iteration > 1)
     origin = start.onto(features, lenient=True) if recipe.origin == "start" else np.zeros(len(features))
     watch = _Watch(recipe, judge, batch, iteration, vector, record)
-    learnt = Weights(features, recipe.solver.solve(recipe.loss, batch, vector, origin, watch))
+    learnt = Weights(features, recipe.solver.solve(loss, batch, vector, origin, watch))
     refuse_collapsed(learnt)
     return learnt
 

@@ -35,6 +35,7 @@ class Tuned:
     after: Standing
     metric: str
     signature: str
+    shrunk: float  # the length of the weights as a share of the initial ones'; 1 if those were 0
 
 
 def recipe_named(name: str, **settings: Any) -> Recipe:
@@ -56,19 +57,27 @@ def policy_named(name: str) -> Policy:
 
 
 def judge(
-    lists: Candidates,
+    lists: Candidates | Texts,
     references: References | Iterable[Sequence[str]] | None,
     metric: str | Metric,
     alpha: float = 10.0,
 ) -> Judge:
-    """The judge of these lists; references come in their order, and a metric column needs none."""
+    """The judge of these lists or segments; references come in their order, and a metric column needs none."""
+    segments = lists.segments if isinstance(lists, Candidates) else lists
     if isinstance(metric, str):
         metric = named(metric)
     if references is None:
-        references = References(Texts.of([""] * len(lists.segments)), np.arange(len(lists.segments) + 1))
+        references = References(Texts.of([""] * len(segments)), np.arange(len(segments) + 1))
     elif not isinstance(references, References):
         references = References.of(references)
-    return Judge(metric, references, lists.segments, alpha)
+    return Judge(metric, references, segments, alpha)
+
+
+def segments_of(runs: Sequence[Candidates]) -> Texts:
+    """The segments of all runs in order of first appearance."""
+    if all(run.segments == runs[0].segments for run in runs):
+        return runs[0].segments
+    return Texts.of(dict.fromkeys(name for run in runs for name in run.segments))
 
 
 def tune(
@@ -85,14 +94,14 @@ def tune(
 ) -> Tuned:
     """Tune weights on fixed lists: one Candidates, or those of successive decoding iterations (merged by default).
 
-    References belong to the segments of the first lists, in order. Without `start` all weights begin at 0; `lenient`
+    References belong to the segments in order of first appearance. Without `start` all weights begin at 0; `lenient`
     lets it and the lists disagree about dense features.
     """
     runs = [lists] if isinstance(lists, Candidates) else list(lists)
     chosen = recipe_named(recipe) if isinstance(recipe, str) else recipe
     chosen = chosen.set(**({"metric": metric} if metric else {}), **settings)
     kept = absorbed(policy_named(policy or "merge"), runs)
-    arbiter = judge(runs[0], references, chosen.metric, chosen.alpha)
+    arbiter = judge(segments_of(runs), references, chosen.metric, chosen.alpha)
     if start is None:
         start = Weights(kept.features, np.zeros(len(kept.features)))
     elif not isinstance(start, Weights):
@@ -108,9 +117,10 @@ def tune(
     before = standing(arbiter, batch, start.vector)
     weights = learn(chosen, arbiter, batch, start, start, keep)
     after = standing(arbiter, batch, weights.vector)
-    return Tuned(
-        weights, chosen, rounds, before, after, arbiter.metric.name, arbiter.metric.signature(arbiter.references)
-    )
+    length = float(np.linalg.norm(start.vector))
+    shrunk = float(np.linalg.norm(weights.vector)) / length if length else 1.0
+    signature = arbiter.metric.signature(arbiter.references)
+    return Tuned(weights, chosen, rounds, before, after, arbiter.metric.name, signature, shrunk)
 
 
 def picks(lists: Candidates, weights: Weights, *, lenient: bool = False) -> NDArray[np.int64]:

@@ -36,13 +36,13 @@ def demo(
     from rampion.significance import bootstrap, paired_bootstrap
     from rampion.text import References
     from rampion.tuning import judge, picks, tune
-    from rampion.vocab import Labels
+    from rampion.vocab import Names
 
-    speak = (lambda text: None) if as_json else typer.echo
+    speak = table.note if as_json else typer.echo
     speak(f"Inventing two languages and {segments} sentences, each with its {k} best translations ...")
     records = list(task(seed, segments, k))
-    labels = Labels()
-    lists = Candidates.build(labels, [[rows_of(records, labels)]])[0]
+    names = Names()
+    lists = Candidates.build(names, [[rows_of(records, names)]])[0]
     references = References.of(record["refs"] for record in records)
     half = np.arange(segments // 2), np.arange(segments // 2, segments)
     (dev, test), (dev_refs, test_refs) = [lists[part] for part in half], [references.take(part) for part in half]
@@ -75,12 +75,14 @@ def demo(
     ]
     rows.append(("oracle", tuned["rampion"].after.oracle, oracle, "", "", ""))
     table.show(rows, ["BLEU after", "tuned on", "held out", "95% interval", "gain", "95% interval"])
+    for name in (name for name in RECIPES if tuned[name].shrunk < 0.05):
+        typer.echo(f"\n{TITLES[name]} has no margin: weights near 0 content it, and that is where it ended.")
     gain = gains[TITLES["rampion"]]
     sure = "which is surely a gain" if gain.low > 0 else "which may be chance"
     typer.echo(
         f"\nRAMPION's reranking of {len(test.segments)} sentences it never saw gains {gain.score:+.2f} BLEU over the initial "
         f"weights\n(95% interval {gain.low:+.2f} to {gain.high:+.2f}), {sure}. The best candidates would score {oracle:.2f}.\n"
-        f"{arbiter.metric.signature(test_refs)}"
+        f"{tuned['rampion'].signature}"
     )
 
 

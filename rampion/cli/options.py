@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rampion.errors import RecipeError
+from rampion.cli.table import note
+from rampion.errors import InputError, RecipeError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rampion.candidates import Candidates
     from rampion.features import Weights
-    from rampion.text import References
+    from rampion.text import References, Texts
 
 Lists = Annotated[
     list[str],
@@ -50,7 +51,39 @@ MetricOption = Annotated[
 
 def read_runs(paths: Sequence[str], lenient: bool) -> list[Candidates]:
     """The lists of every file, all with the same features."""
-    raise NotImplementedError(paths, lenient)
+    from rampion.candidates import Candidates
+    from rampion.formats import read_lists
+
+    files = read_lists(paths, lenient=lenient)
+    for path, skipped in zip(paths, files.skipped, strict=True):
+        if skipped.count:
+            note(f"{path}: skipped {skipped.count} lines; the first: {skipped.first}")
+    return Candidates.build(files.names, files.runs)
+
+
+def references_of(segments: Texts, lists: Sequence[str], refs: Sequence[str] | None, metric: str) -> References | None:
+    """The references of the segments: from their files, or from the JSONL lists; a metric column needs none."""
+    from rampion.formats import jsonl_lists, references
+
+    if refs:
+        return references.read(refs, segments)
+    if metric.startswith("metric:"):
+        return None
+    if holding := jsonl_lists(lists):
+        return references.read(holding[:1], segments)
+    raise InputError(f"the metric {metric} needs references; name them with --refs, or choose --metric metric:COLUMN")
+
+
+def read_weights(path: str) -> Weights:
+    """A weights file, or the one inside a run folder."""
+    from rampion.formats import weights
+
+    folder = Path(path)
+    if folder.is_dir() and not (folder / "weights.txt").exists():
+        raise InputError(
+            f"{path}: is a folder without weights.txt; name a weights file or the folder of a finished run"
+        )
+    return weights.read(folder / "weights.txt" if folder.is_dir() else path)
 
 
 def changed(settings: list[str]) -> dict[str, Any]:
@@ -73,9 +106,3 @@ def _number(value: str) -> int | float | str | None:
         except ValueError:
             continue
     return value
-
-
-def weights_of(path: str) -> Path:
-    """A weights file, or the one inside a run folder."""
-    inside = Path(path) / "weights.txt"
-    return inside if inside.exists() else Path(path)

@@ -56,12 +56,12 @@ def rerank(
     merged = runs[0] if len(runs) == 1 else absorbed(Merge(), runs)
     learnt = read_weights(weights)
     judged = refs or metric
-    references = references_of(merged, lists, refs, lenient, metric or "bleu") if judged else None
+    references = references_of(merged.segments, lists, refs, metric or "bleu") if judged else None
     best = merged.texts.take(picks(merged, learnt, lenient=lenient))
     with replacing(out) as file:
         file.write("".join(f"{text}\n" for text in best).encode())
     if reordered:
-        write_lists(reranked(merged, learnt, lenient=lenient), reordered)
+        write_lists(reordered, reranked(merged, learnt, lenient=lenient))
     if not judged:
         return
     arbiter = judge(merged, references, metric or "bleu")

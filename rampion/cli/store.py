@@ -28,7 +28,7 @@ def pack(
 
     runs = read_runs(lists, lenient)
     merged = runs[0] if len(runs) == 1 else absorbed(Merge(), runs)
-    store.write(merged, out)
+    store.write(out, merged)
     typer.echo(
         f"wrote {out}: {len(merged.segments)} segments, {len(merged)} candidates, {len(merged.features)} features"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -71,13 +71,13 @@ def tune(
     """Tune weights on n-best lists with references."""
     from rampion.report import RunFolder
     from rampion.training import Round
-    from rampion.tuning import recipe_named
+    from rampion.tuning import recipe_named, segments_of
     from rampion.tuning import tune as learn
 
     settings = changed(set_ or [])
     chosen = recipe_named(recipe, **settings)
     runs = read_runs(lists, lenient)
-    references = references_of(runs[0], lists, refs, lenient, chosen.metric if metric is None else metric)
+    references = references_of(segments_of(runs), lists, refs, metric or chosen.metric)
     start = read_weights(weights) if weights else None
     config = {
         "recipe": recipe,
@@ -104,11 +104,8 @@ def tune(
         "before": asdict(tuned.before), "after": asdict(tuned.after), "weights": str(folder.weights),
     }  # fmt: skip
     folder.finish(tuned.weights, facts)
-    if tuned.after.chosen < tuned.before.chosen:
-        table.note(
-            f"the tuned weights score lower on these lists than the initial ones ({tuned.after.chosen:.2f} < "
-            f"{tuned.before.chosen:.2f}); try a smaller rate (--set rate=...) or another recipe"
-        )
+    for warning in _doubts(tuned):
+        table.note(warning)
     if as_json:
         table.show_json(facts)
         return
@@ -118,3 +115,18 @@ def tune(
         [(name, value, f"{value - tuned.before.listed:+.2f}") for name, value in rows], [tuned.metric, "score", "gain"]
     )
     typer.echo(f"{tuned.signature}\nwrote {folder.weights}")
+
+
+def _doubts(tuned: Tuned) -> Iterator[str]:
+    """What should make one look twice at weights that are not plainly useless."""
+    before, after = tuned.before.chosen, tuned.after.chosen
+    if after < before:
+        yield (
+            f"the tuned weights score lower on these lists than the initial ones ({after:.2f} < {before:.2f}); "
+            "try a smaller rate (--set rate=...) or another recipe"
+        )
+    if tuned.shrunk < 0.05:
+        yield (
+            f"the weights have shrunk to {100 * tuned.shrunk:.2g} % of their initial length; a loss without a margin "
+            "(ramp2, the perceptrons) is content with weights near 0"
+        )

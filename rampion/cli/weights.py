@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rampion.cli import app, table
 from rampion.cli.options import Json, read_weights
+
+if TYPE_CHECKING:
+    from rampion.features import Weights
 
 EXAMPLE = """
 [bold]Examples[/bold]
@@ -45,30 +48,38 @@ def weights(
 
     learnt = read_weights(file)
     if out:
-        weight_files.write(learnt, out, binary=out.endswith(".bin"))
-    width, vector = learnt.features.width, learnt.vector
+        weight_files.write(out, learnt)
+    width, vector, names = learnt.features.width, learnt.vector, learnt.features.names
     largest = width + np.argsort(-np.abs(vector[width:]), kind="stable")[:top]
-    shown = [*range(width), *(int(f) for f in largest if vector[f])]
-    others = None
+    shown = {names[f]: float(vector[f]) for f in [*range(width), *largest.tolist()] if f < width or vector[f]}
+    summary = {
+        "features": len(vector),
+        "dense": width,
+        "nonzero": int(np.count_nonzero(vector)),
+        "norm": float(np.linalg.norm(vector)),
+    }
+    head, rows = ["feature", "weight"], [[name, f"{value:.6g}"] for name, value in shown.items()]
     if compare:
         other = read_weights(compare)
-        features, mine, theirs = learnt.features.union(other.features)
-        pair = np.zeros((2, len(features)))
-        pair[0][mine], pair[1][theirs] = vector, other.vector
-        lengths = np.linalg.norm(pair, axis=1)
-        likeness = float(pair[0] @ pair[1] / (lengths.prod() or 1.0))
-        others = {"cosine": likeness, "distance": float(np.linalg.norm(pair[0] - pair[1])), "values": other}
-    summary = {
-        "features": len(vector), "dense": width, "nonzero": int(np.count_nonzero(vector)), "norm": float(np.linalg.norm(vector)),
-    }  # fmt: skip
-    if others:
-        summary |= {"cosine": others["cosine"], "distance": others["distance"]}
-    if as_json:
-        table.show_json(summary | {"weights": {learnt.features.names[f]: float(vector[f]) for f in shown}})
-        return
-    head, rows = ["feature", "weight"], [(learnt.features.names[f], f"{vector[f]:.6g}") for f in shown]
-    if compare and others:
+        summary |= _likeness(learnt, other)
         head.append("other")
-        rows = [(*row, f"{others['values'].get(row[0], 0.0):.6g}") for row in rows]
+        rows = [[*row, f"{other.get(row[0], 0.0):.6g}"] for row in rows]
+    if as_json:
+        table.show_json(summary | {"weights": shown})
+        return
     table.show(rows, head)
     typer.echo(", ".join(f"{name} {value:.6g}" for name, value in summary.items()))
+
+
+def _likeness(one: Weights, other: Weights) -> dict[str, float]:
+    """The cosine of two weight vectors over all features of both, and their distance."""
+    import numpy as np
+
+    features, mine, theirs = one.features.union(other.features)
+    pair = np.zeros((2, len(features)))
+    pair[0][mine], pair[1][theirs] = one.vector, other.vector
+    product = float(np.linalg.norm(pair, axis=1).prod())
+    return {
+        "cosine": float(pair[0] @ pair[1]) / product if product else 0.0,
+        "distance": float(np.linalg.norm(pair[0] - pair[1])),
+    }

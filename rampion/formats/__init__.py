@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rampion.candidates import Rows
+from rampion.candidates import Candidates, Rows
 from rampion.errors import InputError
 from rampion.formats import container, jsonl, nbest, store
 from rampion.formats.files import FilePath, Skipped, head, shown
@@ -21,6 +21,21 @@ class ListFiles(NamedTuple):
     names: Names
     runs: list[list[Rows]]
     skipped: list[Skipped]
+
+
+def jsonl_lists(paths: Sequence[FilePath]) -> list[FilePath]:
+    """Which of these lists are JSONL, and may hold references."""
+    return [path for path in paths if shown(path) != "<stdin>" and head(path).lstrip().startswith(b"{")]
+
+
+def write_lists(path: FilePath, candidates: Candidates) -> None:
+    """Write lists in the format that the file's name asks for: .jsonl, .store, or Moses n-best; .gz and .zst packed."""
+    name = str(path).removesuffix(".gz").removesuffix(".zst")
+    if name.endswith(".store"):
+        store.write(path, candidates)
+    else:
+        format_ = jsonl if name.endswith(".jsonl") else nbest
+        format_.write(path, [candidates.rows()], candidates.features.names)
 
 
 def read_lists(paths: Sequence[FilePath], *, lenient: bool = False) -> ListFiles:
