@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rampion.features import Features as Features
     from rampion.features import Weights as Weights
     from rampion.losses import LOSSES as LOSSES
-    from rampion.metrics import named as metric
+    from rampion.metrics import named as metric  # noqa: F401
     from rampion.recipes import RECIPES as RECIPES
     from rampion.recipes import Recipe as Recipe
     from rampion.text import References as References

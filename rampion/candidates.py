@@ -252,7 +252,7 @@ class Candidates:
         return replace(self, seen=np.full(len(self), iteration, np.int32))
 
     def distinct(self) -> Candidates:
-        """Without the later of any two candidates of a segment that have the same tokens and the same features (S1, C2)."""
+        """Without the later of any two candidates of a segment that have the same tokens and features (S1, C2)."""
         kept, seen = _first_of_equals(self)
         return self if kept.all() else replace(self, seen=seen).keep(kept)
 

@@ -1,4 +1,4 @@
-"""A run is a folder: config.toml (what was asked, resolved), manifest.json (with what), events.jsonl (what happened)."""
+"""A run is a folder: config.toml (what was asked), manifest.json (with what), events.jsonl (what happened)."""
 
 from __future__ import annotations
 

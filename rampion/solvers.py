@@ -22,7 +22,7 @@ Reals = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Descent(Solver):
-    """(Sub)gradient descent: a step after every segment (Algorithm 1's SSD, in corpus order or shuffled), or after all."""
+    """(Sub)gradient descent: a step after every segment (Algorithm 1's SSD), in any order, or after all."""
 
     update: Update
     epochs: int = 5

@@ -77,8 +77,8 @@ def learn(
     loss = recipe.loss
     if isinstance(loss, Contrast) and loss.up.where == "reference" and not batch.stakes.reached.any():
         raise TuningError(
-            "no candidate equals a reference, so this loss has nothing to learn from; use a recipe that raises the hope "
-            "or the oracle (rampion recipes)"
+            "no candidate equals a reference, so this loss has nothing to learn from; use a recipe that raises "
+            "the hope or the oracle (rampion recipes)"
         )
     features = batch.candidates.features
     vector = weights.onto(features, lenient=iteration > 1)

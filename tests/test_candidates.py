@@ -117,7 +117,8 @@ def test_the_binary_form_is_whole(store, random):
 
 def test_same_tokens_and_features_are_one_candidate_and_other_features_make_two():
     store = built({
-        "1": [("a b", {"D": 1.0, "x": 1.0}), ("a b", {"D": 1.0, "x": 2.0}), ("a  b", {"x": 1.0, "D": 1.0}), ("a", {"D": 1.0, "x": 1.0})],
+        "1": [("a b", {"D": 1.0, "x": 1.0}), ("a b", {"D": 1.0, "x": 2.0}), ("a  b", {"x": 1.0, "D": 1.0}),
+              ("a", {"D": 1.0, "x": 1.0})],
         "2": [("a b", {"D": 1.0, "x": 1.0})],
     })  # fmt: skip
     distinct = store.distinct()

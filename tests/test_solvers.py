@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import random_store
 
@@ -93,6 +93,7 @@ def test_an_uncapped_passive_aggressive_step_satisfies_its_segment(seed, loss):
 
 
 @pytest.mark.parametrize("loss", ["och-ney", "soft-fear-ramp3", "softmax-margin", "hope-log", "log"])
+@settings(max_examples=10)
 @given(seed=seeds)
 def test_cccp_with_an_exact_inner_minimiser_never_rises(loss, seed):
     batch, _, start = task(seed)

@@ -88,9 +88,9 @@ def test_epoch(store, random, ties, up_softness, down_softness, step):
 def test_pack(store, random):
     rows = store.rows()
     picks = random.permutation(len(store))
-    places = np.concatenate([
-        np.arange(store.features.width), store.features.width + random.permutation(len(store.features) - store.features.width)
-    ]).astype(np.uint32)  # fmt: skip
+    width = store.features.width
+    sparse = width + random.permutation(len(store.features) - width)
+    places = np.concatenate([np.arange(width), sparse]).astype(np.uint32)
     room = len(rows.ids)
     results = []
     for kernel in both("pack", "pack"):

@@ -33,9 +33,9 @@ cdef inline int fold(real[::1] movement, real scale) except -1 nogil:
 
 
 def epoch(lists, const row_t[::1] order, up, down, step, const real[::1] origin, real[::1] movement, real[::1] work):
-    """Move movement through the segments of order and return the summed violations; step is (cap, curvature, decay).
+    """Take movement through the segments of order, return the summed violations; step is (cap, curvature, decay).
 
-    work holds the widest segment's local weights and local gradient, then the longest segment's scores, masses and powers.
+    work holds the widest segment's weights and gradient, then the longest segment's scores, masses and powers.
     """
     cdef const row_t[::1] bounds = lists.bounds, feature_bounds = lists.feature_bounds, entry_bounds = lists.entry_bounds
     cdef const real[::1] dense = lists.dense, values = lists.values, up_handicap = up[0], down_handicap = down[0]

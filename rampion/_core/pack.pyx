@@ -23,10 +23,10 @@ cdef inline int sort(id_t[::1] keys, row_t start, row_t end) except -1 nogil:
 
 
 def pack(rows, const row_t[::1] picks, const id_t[::1] places, lists, work):
-    """Fill lists with the rows picks, feature ids renamed by places: ids below lists.width dense, zeros elsewhere dropped.
+    """Fill lists with the rows picks, ids renamed by places: those below lists.width are dense, other zeros dropped.
 
-    lists.bounds is given; lists.dense comes zeroed, the other arrays at least long enough. work holds a zeroed stamp for
-    every feature, and for the largest segment: column starts, a cursor a candidate, and (candidate, value) an entry.
+    lists.bounds is given; lists.dense comes zeroed, the other arrays at least long enough. work holds a zeroed stamp
+    for every feature, and for the largest segment: column starts, a cursor a candidate, (candidate, value) an entry.
     """
     cdef const row_t[::1] row_bounds = rows.entry_bounds, bounds = lists.bounds
     cdef const id_t[::1] ids = rows.ids

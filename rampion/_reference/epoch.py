@@ -29,9 +29,9 @@ def epoch(
     movement: Reals,
     work: Reals,
 ) -> float:
-    """Move movement through the segments of order and return the summed violations; step is (cap, curvature, decay).
+    """Take movement through the segments of order, return the summed violations; step is (cap, curvature, decay).
 
-    work holds the widest segment's local weights and local gradient, then the longest segment's scores, masses and powers.
+    work holds the widest segment's weights and gradient, then the longest segment's scores, masses and powers.
     """
     plain, start_weights, moved = Plain(lists), origin.tolist(), movement.tolist()
     up_handicaps, down_handicaps = up[0].tolist(), down[0].tolist()

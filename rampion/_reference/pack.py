@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 def pack(rows: Rows, picks: Offsets, places: Ids, lists: Lists, work: Any) -> None:
-    """Fill lists with the rows picks, feature ids renamed by places: ids below lists.width dense, zeros elsewhere dropped.
+    """Fill lists with the rows picks, ids renamed by places: those below lists.width are dense, other zeros dropped.
 
-    lists.bounds is given; lists.dense comes zeroed, the other arrays at least long enough. work holds a zeroed stamp for
-    every feature, and for the largest segment: column starts, a cursor a candidate, and (candidate, value) an entry.
+    lists.bounds is given; lists.dense comes zeroed, the other arrays at least long enough. work holds a zeroed stamp
+    for every feature, and for the largest segment: column starts, a cursor a candidate, (candidate, value) an entry.
     """
     row_bounds, ids, row_values = rows.entry_bounds.tolist(), rows.ids.tolist(), rows.values.tolist()
     ranks, picked, width, dense = places.tolist(), picks.tolist(), lists.width, lists.dense.tolist()

@@ -80,8 +80,9 @@ def demo(
     gain = gains[TITLES["rampion"]]
     sure = "which is surely a gain" if gain.low > 0 else "which may be chance"
     typer.echo(
-        f"\nRAMPION's reranking of {len(test.segments)} sentences it never saw gains {gain.score:+.2f} BLEU over the initial "
-        f"weights\n(95% interval {gain.low:+.2f} to {gain.high:+.2f}), {sure}. The best candidates would score {oracle:.2f}.\n"
+        f"\nRAMPION's reranking of {len(test.segments)} sentences it never saw gains {gain.score:+.2f} BLEU over the "
+        f"initial weights\n(95% interval {gain.low:+.2f} to {gain.high:+.2f}), {sure}. "
+        f"The best candidates would score {oracle:.2f}.\n"
         f"{tuned['rampion'].signature}"
     )
 

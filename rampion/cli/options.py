@@ -30,7 +30,7 @@ Refs = Annotated[
     typer.Option(
         "--refs",
         metavar="FILE",
-        help="References: line by line; once for each further reference. Or lines `id ||| text`. Not needed if JSONL lists hold them.",
+        help="References, line by line, one file each; or one file of lines `id ||| text`. JSONL lists may hold them.",
         show_default=False,
     ),
 ]

@@ -21,6 +21,11 @@ from rampion.cli.options import (
     references_of,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rampion.tuning import Tuned
+
 EXAMPLE = """
 [bold]Examples[/bold]
 
