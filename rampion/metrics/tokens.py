@@ -74,11 +74,15 @@ def tokenised(texts: Texts, tokeniser: str, lowercase: bool) -> Texts:
 
 def matches(candidates: Tokens, references: Tokens, order: int) -> NDArray[np.int64]:
     """Clipped matches of every candidate with its references, one column for each n-gram order."""
-    widest = int(np.diff(references.bounds[references.segments]).max(initial=0))
-    table = np.empty((3, 1 << (2 * order * widest).bit_length()), np.int64)
     found = np.empty((len(candidates.bounds) - 1, order), np.int64)
-    _kernels.ngrams(candidates, references, table, found)
+    _kernels.ngrams(candidates, references, empty_table(references, order), found)
     return found
+
+
+def empty_table(references: Tokens, order: int) -> NDArray[np.int64]:
+    """Room for the n-grams of the segment with the longest references, at most a quarter full."""
+    longest = int(np.diff(references.bounds[references.segments]).max(initial=0))
+    return np.empty((3, 1 << (4 * order * longest + 1).bit_length()), np.int64)
 
 
 def totals(tokens: Tokens, order: int) -> NDArray[np.int64]:
