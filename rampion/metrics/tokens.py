@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from rampion.errors import InputError
 from rampion.text import References, Texts
 from rampion.vocab import Names
 
-TOKENISERS = ("none", "13a", "intl", "char", "zh")
+Tokeniser = Literal["none", "13a", "intl", "char", "zh"]  # those of sacrebleu that need no download
 
 # All white space of str.split() but the blank, in UTF-8; texts without a byte that begins one are the rule.
 _WHITE = re.compile(
@@ -62,7 +62,7 @@ def mapped(function: Callable[[str], str], texts: Texts) -> Texts:
     return Texts.of(results[string] for string in strings)
 
 
-def tokenised(texts: Texts, tokeniser: str, lowercase: bool) -> Texts:
+def tokenised(texts: Texts, tokeniser: Tokeniser, lowercase: bool) -> Texts:
     """The texts as sacrebleu's tokeniser of that name leaves them."""
     if tokeniser == "none" and not lowercase:
         return texts
