@@ -52,7 +52,7 @@ METRICS: dict[str, tuple[Bleu | Chrf | Ter | Wer, Options]] = {
 
 
 def named(spec: str) -> Metric:
-    """The metric of NAME[:OPTION[,OPTION...]], or of a numeric column: metric:COLUMN, metric:COLUMN,lower if less is better."""
+    """The metric of NAME[:OPTION[,OPTION...]]; metric:COLUMN[,lower] is a numeric column (where lower is better)."""
     name, _, rest = spec.partition(":")
     if name == "metric" and rest:
         column, comma, last = rest.rpartition(",")
