@@ -80,7 +80,7 @@ def ngrams(candidates, references, row_t[:, ::1] table, row_t[:, ::1] matches): 
             first, last = reference_segments[s], reference_segments[s + 1]
             grams = order * (reference_bounds[last] - reference_bounds[first])
             bits = 1
-            while (<row_t>1 << bits) < 2 * grams:
+            while (<row_t>1 << bits) < 4 * grams:
                 bits += 1
             for slot in range(<row_t>1 << bits):
                 table[KEYS, slot] = FREE

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 from rampion.errors import RecipeError
 from rampion.metrics.base import Metric as Metric
@@ -12,13 +12,13 @@ from rampion.metrics.chrf import Chrf as Chrf
 from rampion.metrics.column import Column as Column
 from rampion.metrics.costs import costs as costs
 from rampion.metrics.ter import Ter as Ter
-from rampion.metrics.tokens import TOKENISERS
+from rampion.metrics.tokens import Tokeniser
 from rampion.metrics.wer import Wer as Wer
 
 Options = dict[str, dict[str, Any]]
 
 _LOWERCASE: Options = {"lc": {"lowercase": True}}
-_WORDS: Options = _LOWERCASE | {tokeniser: {"tokeniser": tokeniser} for tokeniser in TOKENISERS}
+_WORDS: Options = _LOWERCASE | {tokeniser: {"tokeniser": tokeniser} for tokeniser in get_args(Tokeniser)}
 
 _BLEU: Options = {
     "lin-och": {"smoothing": "lin-och"},
@@ -52,7 +52,7 @@ METRICS: dict[str, tuple[Bleu | Chrf | Ter | Wer, Options]] = {
 
 
 def named(spec: str) -> Metric:
-    """The metric of a name and its options, NAME[:OPTION[,OPTION...]], or the numeric column `metric:NAME`."""
+    """The metric of NAME[:OPTION[,OPTION...]]; metric:COLUMN[,lower] is a numeric column (where lower is better)."""
     name, _, rest = spec.partition(":")
     if name == "metric" and rest:
         column, comma, last = rest.rpartition(",")

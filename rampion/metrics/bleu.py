@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rampion.metrics.base import NO_COLUMNS, Columns
-from rampion.metrics.tokens import check, matches, reference_count, rounds, tokenised, totals, words
+from rampion.metrics.tokens import Tokeniser, check, matches, reference_count, rounds, tokenised, totals, words
 from rampion.text import References, Texts
 from rampion.vocab import Names
 
@@ -29,7 +29,7 @@ class Bleu:
     smoothing: Literal["lin-och", "moses", "floor", "he-deng", "exp", "raw"] = "lin-och"
     brevity: Literal["clipped", "unclipped", "bp+1", "nobp"] = "clipped"
     shortest: bool = False
-    tokeniser: str = "none"
+    tokeniser: Tokeniser = "none"
     lowercase: bool = False
 
     @property

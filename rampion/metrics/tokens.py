@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from rampion.errors import InputError
 from rampion.text import References, Texts
 from rampion.vocab import Names
 
-TOKENISERS = ("none", "13a", "intl", "char", "zh")
+Tokeniser = Literal["none", "13a", "intl", "char", "zh"]  # those of sacrebleu that need no download
 
 # All white space of str.split() but the blank, in UTF-8; texts without a byte that begins one are the rule.
 _WHITE = re.compile(
@@ -62,7 +62,7 @@ def mapped(function: Callable[[str], str], texts: Texts) -> Texts:
     return Texts.of(results[string] for string in strings)
 
 
-def tokenised(texts: Texts, tokeniser: str, lowercase: bool) -> Texts:
+def tokenised(texts: Texts, tokeniser: Tokeniser, lowercase: bool) -> Texts:
     """The texts as sacrebleu's tokeniser of that name leaves them."""
     if tokeniser == "none" and not lowercase:
         return texts
@@ -74,11 +74,15 @@ def tokenised(texts: Texts, tokeniser: str, lowercase: bool) -> Texts:
 
 def matches(candidates: Tokens, references: Tokens, order: int) -> NDArray[np.int64]:
     """Clipped matches of every candidate with its references, one column for each n-gram order."""
-    widest = int(np.diff(references.bounds[references.segments]).max(initial=0))
-    table = np.empty((3, 1 << (2 * order * widest).bit_length()), np.int64)
     found = np.empty((len(candidates.bounds) - 1, order), np.int64)
-    _kernels.ngrams(candidates, references, table, found)
+    _kernels.ngrams(candidates, references, empty_table(references, order), found)
     return found
+
+
+def empty_table(references: Tokens, order: int) -> NDArray[np.int64]:
+    """Room for the n-grams of the segment with the longest references, at most a quarter full."""
+    longest = int(np.diff(references.bounds[references.segments]).max(initial=0))
+    return np.empty((3, 1 << (4 * order * longest + 1).bit_length()), np.int64)
 
 
 def totals(tokens: Tokens, order: int) -> NDArray[np.int64]:

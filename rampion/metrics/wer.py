@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rampion.errors import InputError
 from rampion.metrics.base import NO_COLUMNS, Columns, rate
-from rampion.metrics.tokens import Tokens, check, reference_count, rounds, tokenised, words
+from rampion.metrics.tokens import Tokeniser, Tokens, check, reference_count, rounds, tokenised, words
 from rampion.text import References, Texts
 from rampion.vocab import Names
 
@@ -22,7 +22,7 @@ class Wer:
     """Reversed it is 1 - WER, not clamped: a candidate may be worth less than 0."""
 
     reverse: bool = False
-    tokeniser: Literal["none", "13a", "intl", "char", "zh"] = "none"
+    tokeniser: Tokeniser = "none"
     lowercase: bool = False
 
     @property
