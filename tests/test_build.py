@@ -83,7 +83,7 @@ def test_a_careful_build_sees_bounds_that_lie(variable, sign):
         pytest.skip(f"not a build with {variable}")
     code = (
         "import numpy as np; from rampion._core.contrast import side; a = np.zeros(1000); "
-        "side(a, (a, 0.0), np.array([0, 100_000]), np.zeros(1), a)"
+        "side(a, (a, 0.0), np.array([0, 100_000]), a, a, a)"
     )
     assert sign in run(code).stderr
 
