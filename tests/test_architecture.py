@@ -32,7 +32,7 @@ FLOW = (
     "__init__ __main__",
 )
 RANK = {room: rank for rank, rooms in enumerate(FLOW) for room in rooms.split()}
-EVERYWHERE = {"errors", "protocols", "_kernels"}
+EVERYWHERE = {"errors", "protocols", "_kernels", "__version__"}
 KERNELS = {"_core", "_reference"}
 UNSAFE = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "marshal", "shelve"}
 
