@@ -38,6 +38,7 @@ clean:
 .venv/installed: .venv/made $(SOURCES)
 	@echo "rampion: building and installing into .venv (the first time takes a minute)"
 	@if [ -d build ]; then find build -path '*/lib.*' -type f ! -name '*.so' -delete; fi
+	@$(PIP) $(call listed,requires)
 	@$(PIP) --no-build-isolation '.[test]'
 	@touch $@
 
@@ -55,5 +56,4 @@ clean:
 	  echo "rampion: $$python cannot make a virtual environment; install its venv module (Debian, Ubuntu: apt install python3-venv)"; exit 1; }; \
 	echo "rampion: making .venv with $$("$$python" --version)"; \
 	"$$python" -m venv --clear .venv
-	@$(PIP) $(call listed,requires)
 	@touch $@

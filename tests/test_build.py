@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from importlib.metadata import files
+from pathlib import Path
 
 import pytest
+
+SETUP = Path(__file__).resolve().parent.parent / "setup.py"
 
 
 def run(code, **environment):
@@ -42,6 +46,46 @@ def test_reference_kernels_say_that_they_run():
 def test_import_loads_nothing_heavy():
     heavy = "{'scipy', 'sacrebleu', 'rapidfuzz', 'typer', 'rich', 'decoder'}"
     assert run(f"import sys, rampion; print(sorted({heavy} & set(sys.modules)))").stdout == "[]\n"
+
+
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [
+        ("os.environ['CC'] = 'nonesuch'", "no C compiler: 'nonesuch' was not found; install gcc or clang, or set CC"),
+        ("sysconfig.get_path = lambda *_: 'nowhere'", "Python.h was not found; install Python's headers (python3-dev"),
+    ],
+)
+def test_what_a_build_lacks_is_one_sentence(tmp_path, broken, said):
+    pytest.importorskip("Cython")
+    shutil.copy(SETUP, tmp_path)
+    (tmp_path / "rampion" / "_core").mkdir(parents=True)
+    (tmp_path / "rampion" / "_core" / "empty.pyx").touch()
+    build = f"import os, runpy, sys, sysconfig; {broken}; sys.argv = ['setup.py', '-q', 'build_ext']"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{build}; runpy.run_path('setup.py')"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith(f"rampion: {said}")
+
+
+# .ci/run leaves the variable of a build set while it runs the suite on it.
+@pytest.mark.parametrize(
+    ("variable", "sign"),
+    [("RAMPION_CHECKED", "IndexError"), ("RAMPION_SANITIZE", "AddressSanitizer: heap-buffer-overflow")],
+)
+def test_a_careful_build_sees_bounds_that_lie(variable, sign):
+    if variable not in os.environ:
+        pytest.skip(f"not a build with {variable}")
+    code = (
+        "import numpy as np; from rampion._core.contrast import side; a = np.zeros(1000); "
+        "side(a, (a, 0.0), np.array([0, 100_000]), a, a, a)"
+    )
+    assert sign in run(code).stderr
 
 
 @pytest.mark.skipif(os.environ.get("RAMPION_IN_PLACE") == "1", reason="an in-place build is not installed")
