@@ -229,7 +229,8 @@ def _sentence(answer: Answer, block: bytes, place: int, labels: Labels) -> str:
         case Answer.NUMBER:
             return f"{token!r} is not a finite number; features are written Name= value value"
         case Answer.TOTAL:
-            return f"the total {token!r} is not one finite number"
+            total = _BAR.split(block[place:end])[0].strip().decode()[:60]
+            return f"the total {total!r} is not one finite number"
         case Answer.NO_VALUE:
             return f"feature {label} has no value"
         case Answer.TWICE:
