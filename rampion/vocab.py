@@ -138,7 +138,9 @@ class Labels:
         features = np.array([slot for slot in range(len(names)) if done + slot not in self.metrics], np.int64)
         ids[features] = self.features.intern_all(Texts.of(names[slot] for slot in features.tolist()))
         self._owned = _padded(self._owned, len(self.features.bounds) - 1)
-        for slot in features[self._owned[ids[features]]].tolist():
+        repeated = np.ones(len(features), np.bool_)
+        repeated[np.unique(ids[features], return_index=True)[1]] = False
+        for slot in features[self._owned[ids[features]] | repeated].tolist():
             raise InputError(f"{where}: two labels lead to the feature {names[slot]}; give one of them another name")
         self._owned[ids[features]] = True
         self.slot_ids = np.concatenate([self.slot_ids, ids])

@@ -49,14 +49,17 @@ def shown(path: FilePath) -> str:
 
 
 def head(path: FilePath) -> bytes:
-    """Some first bytes of the file's content; they are not taken away from stdin."""
+    """Some first bytes of the content. Stdin keeps its own, and may show none of them yet if it is packed."""
     with _opened(path) as file:
-        if hasattr(file, "peek"):
-            raw = file.peek(_PIECE)[:_PIECE]
-        else:
+        if os.fspath(path) != "-":
+            start = next(filter(None, _unpacked(path, file)), b"")
+        elif file.seekable():
             raw = file.read(_PIECE)
             file.seek(-len(raw), os.SEEK_CUR)
-    return next(_unpacked(path, io.BytesIO(raw)), b"").removeprefix(_BOM)
+            start = next(_unpacked(path, io.BytesIO(raw)), b"")
+        else:
+            start = next(_unpacked(path, io.BytesIO(cast(io.BufferedReader, file).peek()[:_PIECE])), b"")
+        return start.removeprefix(_BOM)
 
 
 def line_blocks(path: FilePath) -> Iterator[tuple[int, bytes]]:
@@ -209,8 +212,10 @@ def _packed(target: Path, file: BinaryIO) -> AbstractContextManager[BinaryIO]:
         with suppress(ModuleNotFoundError):
             from compression import zstd
 
-            return cast(AbstractContextManager[BinaryIO], zstd.ZstdFile(file, "wb"))
+            options = {zstd.CompressionParameter.checksum_flag: 1}
+            return cast(AbstractContextManager[BinaryIO], zstd.ZstdFile(file, "wb", options=options))
         import zstandard
 
-        return cast(AbstractContextManager[BinaryIO], zstandard.ZstdCompressor().stream_writer(file, closefd=False))
+        writer = zstandard.ZstdCompressor(write_checksum=True).stream_writer(file, closefd=False)
+        return cast(AbstractContextManager[BinaryIO], writer)
     return nullcontext(file)

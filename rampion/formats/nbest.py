@@ -49,13 +49,13 @@ def read(path: FilePath, labels: Labels, skipped: Skipped | None = None) -> Iter
     reader = _Reader(path, labels, skipped)
     rest, enough = b"", 0
     for _, block in chain(line_blocks(path), [(0, b"")]):  # the empty block is the end
-        rest += block
-        if len(rest) >= enough or not block:
+        if rest and (len(rest) >= enough or not block):
             used, rows = reader.rows(rest, last=not block)
             rest = rest[used:]
             enough = 2 * len(rest)
             if len(rows.segments):
                 yield rows
+        rest += block
     if not reader.seen:
         raise FormatError(f"{shown(path)}: holds no candidates")
 
@@ -229,7 +229,8 @@ def _sentence(answer: Answer, block: bytes, place: int, labels: Labels) -> str:
         case Answer.NUMBER:
             return f"{token!r} is not a finite number; features are written Name= value value"
         case Answer.TOTAL:
-            return f"the total {token!r} is not one finite number"
+            total = _BAR.split(block[place:end])[0].strip().decode()[:60]
+            return f"the total {total!r} is not one finite number"
         case Answer.NO_VALUE:
             return f"feature {label} has no value"
         case Answer.TWICE:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -50,18 +51,20 @@ def _read_text(path: FilePath) -> Weights:
             sparse[name] = values[0]
         else:
             raise FormatError.at(shown(path), line, f"{text[:60]!r} is no weight; expected 'Name= v v v' or 'name v'")
-    named = {
-        name if len(values) == 1 else f"{name}[{place}]": value
+    features = [
+        (name if len(values) == 1 else f"{name}[{place}]", value)
         for name, values in dense.items()
         for place, value in enumerate(values)
-    }
-    both = sparse.keys() & named.keys()
-    if both or len(named) < sum(map(len, dense.values())):
-        name = min(both) if both else "of a group"
-        raise FormatError(f"{shown(path)}: feature {name} has two weights; keep one of them")
-    if not named and not sparse:
+    ]
+    width = len(features)
+    features += sparse.items()
+    found = dict(features)
+    for name, count in Counter(name for name, _ in features).items():
+        if count > 1:
+            raise FormatError(f"{shown(path)}: feature {name} has two weights; keep one of them")
+    if not found:
         raise FormatError(f"{shown(path)}: holds no weights")
-    return _weights(named | sparse, len(named))
+    return Weights(Features(Texts.of(found), width), np.fromiter(found.values(), np.float64, len(found)))
 
 
 def _value(path: FilePath, line: int, cell: str) -> float:
@@ -101,7 +104,3 @@ def _written(name: str) -> str:
     if name.split() != [name] or name.startswith("#") or name.endswith("="):
         raise InputError(f"the feature name {name!r} cannot stand in a text file of weights; write a .bin file")
     return name
-
-
-def _weights(values: dict[str, float], width: int) -> Weights:
-    return Weights(Features(Texts.of(values), width), np.fromiter(values.values(), np.float64, len(values)))
