@@ -37,7 +37,8 @@ def epoch(lists, const row_t[::1] order, up, down, step, const real[::1] origin,
 
     work holds the widest segment's weights and gradient, then the longest segment's scores, masses and powers.
     """
-    cdef const row_t[::1] bounds = lists.bounds, feature_bounds = lists.feature_bounds, entry_bounds = lists.entry_bounds
+    cdef const row_t[::1] bounds = lists.bounds, feature_bounds = lists.feature_bounds
+    cdef const row_t[::1] entry_bounds = lists.entry_bounds
     cdef const real[::1] dense = lists.dense, values = lists.values, up_handicap = up[0], down_handicap = down[0]
     cdef const id_t[::1] features = lists.features, entries = lists.entries
     cdef real up_softness = up[1], down_softness = down[1], cap = step[0], curvature = step[1], decay = step[2]

@@ -9,7 +9,8 @@ from rampion._core.types cimport id_t, real, row_t
 
 def gather(lists, const real[::1] slopes, real[::1] scratch, real[::1] gradient):
     """Add to gradient the sum of slope * f(candidate); scratch holds the widest segment's local gradient."""
-    cdef const row_t[::1] bounds = lists.bounds, feature_bounds = lists.feature_bounds, entry_bounds = lists.entry_bounds
+    cdef const row_t[::1] bounds = lists.bounds, feature_bounds = lists.feature_bounds
+    cdef const row_t[::1] entry_bounds = lists.entry_bounds
     cdef const real[::1] dense = lists.dense, values = lists.values
     cdef const id_t[::1] features = lists.features, entries = lists.entries
     cdef row_t width = lists.width, s, j, first, size

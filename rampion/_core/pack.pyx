@@ -31,8 +31,10 @@ def pack(rows, const row_t[::1] picks, const id_t[::1] places, lists, work):
     cdef const row_t[::1] row_bounds = rows.entry_bounds, bounds = lists.bounds
     cdef const id_t[::1] ids = rows.ids
     cdef const real[::1] row_values = rows.values
-    cdef real[::1] dense = lists.dense, values = lists.values, column_values = work.values    # OUT
-    cdef id_t[::1] features = lists.features, entries = lists.entries, stamps = work.stamps, owners = work.owners    # OUT
+    cdef real[::1] dense = lists.dense, values = lists.values    # OUT
+    cdef real[::1] column_values = work.values
+    cdef id_t[::1] features = lists.features, entries = lists.entries    # OUT
+    cdef id_t[::1] stamps = work.stamps, owners = work.owners
     cdef row_t[::1] feature_bounds = lists.feature_bounds, entry_bounds = lists.entry_bounds    # OUT
     cdef row_t[::1] starts = work.starts, cursors = work.cursors
     cdef row_t width = lists.width, s, i, j, e, f, start, end, size, first, last, place
