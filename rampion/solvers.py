@@ -88,7 +88,7 @@ class Cccp(Solver):
     def solve(self, loss: Loss, batch: Batch, weights: Reals, origin: Reals, watch: Watch | None = None) -> Reals:
         self.check(loss)
         for round_ in range(self.rounds):
-            pinned = cast(Contrast, loss).pinned(batch.stakes, batch.candidates.score(weights))
+            pinned = cast(Contrast, loss).pinned(batch.stakes, batch.scores(weights))
             weights = self.inner.solve(pinned, batch, weights, origin)
             if watch:
                 watch(round_ + 1, weights)
@@ -127,7 +127,7 @@ class Lbfgs(Solver):
 
 def objective(loss: Loss, batch: Batch, weights: Reals, origin: Reals, l2: float) -> tuple[float, Reals]:
     """The regularised loss and its (sub)gradient."""
-    value, slopes = loss.slopes(batch.stakes, batch.candidates.score(weights))
+    value, slopes = loss.slopes(batch.stakes, batch.scores(weights))
     gradient = batch.candidates.gather(slopes)
     if l2:
         away = weights - origin

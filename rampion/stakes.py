@@ -45,6 +45,17 @@ class Batch:
     candidates: Candidates
     statistics: NDArray[Any]
     stakes: Stakes
+    metric: Metric
+    offset: Reals | None = None  # a fixed part of every candidate's score, such as a base system's
+
+    def scores(self, weights: Reals) -> Reals:
+        """offset + weights . f of every candidate."""
+        scores = self.candidates.score(weights)
+        return scores if self.offset is None else scores + self.offset
+
+    def corpus_score(self, picks: NDArray[np.int64]) -> float:
+        """The metric of the corpus that the picked candidates make, one a segment."""
+        return float(self.metric.score(self.statistics[picks].sum(axis=0)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +71,8 @@ class Judge:
         references = self.references_of(candidates)
         statistics = self.metric.statistics(candidates.texts, candidates.bounds, references, candidates.metrics)
         prices = costs(self.metric, statistics, self.alpha)
-        return Batch(candidates, statistics, Stakes(candidates.bounds, prices, _reached(candidates, references)))
+        stakes = Stakes(candidates.bounds, prices, _reached(candidates, references))
+        return Batch(candidates, statistics, stakes, self.metric)
 
     def references_of(self, candidates: Candidates) -> References:
         """The references in the order of the candidates' segments."""
@@ -73,10 +85,6 @@ class Judge:
             raise InputError(
                 f"segment {error} of the lists has no references; give references for every segment"
             ) from error
-
-    def corpus_score(self, batch: Batch, picks: NDArray[np.int64]) -> float:
-        """The metric of the corpus that the picked candidates make, one a segment."""
-        return float(self.metric.score(batch.statistics[picks].sum(axis=0)))
 
 
 def _reached(candidates: Candidates, references: References) -> NDArray[np.bool_]:

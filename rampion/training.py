@@ -66,12 +66,12 @@ def train(
     weights, kept = start, None
     for iteration in range(1, recipe.iterations + 1):
         kept = recipe.policy.absorb(kept, decoder.decode(segments, weights, recipe.k), iteration)
-        weights = learn(recipe, judge, judge.batch(kept), weights, start, record, iteration)
+        weights = learn(recipe, judge.batch(kept), weights, start, record, iteration)
     return weights
 
 
 def learn(
-    recipe: Recipe, judge: Judge, batch: Batch, weights: Weights, start: Weights, record: Record, iteration: int = 1
+    recipe: Recipe, batch: Batch, weights: Weights, start: Weights, record: Record, iteration: int = 1
 ) -> Weights:
     """One decoding iteration's learning: from `weights`, with L2 towards `start` or 0."""
     loss = recipe.loss
@@ -83,7 +83,7 @@ def learn(
     features = batch.candidates.features
     vector = weights.onto(features, lenient=iteration > 1)
     origin = start.onto(features, lenient=True) if recipe.origin == "start" else np.zeros(len(features))
-    watch = _Watch(recipe, judge, batch, iteration, vector, record)
+    watch = _Watch(recipe, batch, iteration, vector, record)
     learnt = Weights(features, recipe.solver.solve(loss, batch, vector, origin, watch))
     refuse_collapsed(learnt)
     return learnt
@@ -92,16 +92,14 @@ def learn(
 class _Watch:
     """Turns the solver's rounds into records."""
 
-    def __init__(
-        self, recipe: Recipe, judge: Judge, batch: Batch, iteration: int, vector: Reals, record: Record
-    ) -> None:
-        self.recipe, self.judge, self.batch, self.iteration = recipe, judge, batch, iteration
+    def __init__(self, recipe: Recipe, batch: Batch, iteration: int, vector: Reals, record: Record) -> None:
+        self.recipe, self.batch, self.iteration = recipe, batch, iteration
         self.before, self.record = vector, record
 
     def __call__(self, round_: int, weights: Reals) -> None:
-        scores = self.batch.candidates.score(weights)
+        scores = self.batch.scores(weights)
         loss, _ = self.recipe.loss.slopes(self.batch.stakes, scores)
-        score = self.judge.corpus_score(self.batch, MODEL.picks(self.batch.stakes, scores))
+        score = self.batch.corpus_score(MODEL.picks(self.batch.stakes, scores))
         moved = float(np.linalg.norm(weights - self.before))
         self.before = weights.copy()
         self.record(Round(self.iteration, round_, loss, score, moved, len(self.batch.candidates)))
@@ -130,12 +128,12 @@ class Standing:
     worst: float
 
 
-def standing(judge: Judge, batch: Batch, weights: Reals) -> Standing:
-    scores = batch.candidates.score(weights)
+def standing(batch: Batch, weights: Reals) -> Standing:
+    scores = batch.scores(weights)
     filled = np.flatnonzero(np.diff(batch.stakes.bounds))
     return Standing(
-        judge.corpus_score(batch, batch.stakes.bounds[filled]),
-        judge.corpus_score(batch, MODEL.picks(batch.stakes, scores)),
-        judge.corpus_score(batch, ORACLE.picks(batch.stakes, scores)),
-        judge.corpus_score(batch, WORST.picks(batch.stakes, scores)),
+        batch.corpus_score(batch.stakes.bounds[filled]),
+        batch.corpus_score(MODEL.picks(batch.stakes, scores)),
+        batch.corpus_score(ORACLE.picks(batch.stakes, scores)),
+        batch.corpus_score(WORST.picks(batch.stakes, scores)),
     )

@@ -114,9 +114,9 @@ def tune(
         record(row)
 
     start = Weights(kept.features, start.onto(kept.features, lenient=lenient))
-    before = standing(arbiter, batch, start.vector)
-    weights = learn(chosen, arbiter, batch, start, start, keep)
-    after = standing(arbiter, batch, weights.vector)
+    before = standing(batch, start.vector)
+    weights = learn(chosen, batch, start, start, keep)
+    after = standing(batch, weights.vector)
     length = float(np.linalg.norm(start.vector))
     shrunk = float(np.linalg.norm(weights.vector)) / length if length else 1.0
     signature = arbiter.metric.signature(arbiter.references)
@@ -193,4 +193,4 @@ class Reranker:
     def score(self, lists: Candidates, references: References | Iterable[Sequence[str]] | None = None) -> float:
         """The corpus metric of the predictions, on its reported scale."""
         arbiter = judge(lists, references, self.tuned_.recipe.metric)
-        return arbiter.corpus_score(arbiter.batch(lists), picks(lists, self.weights_))
+        return arbiter.batch(lists).corpus_score(picks(lists, self.weights_))

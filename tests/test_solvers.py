@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -13,6 +14,7 @@ from strategies import random_store
 from rampion.errors import RecipeError
 from rampion.expected import Risk
 from rampion.losses import FEAR, HOPE, LOSSES, Contrast
+from rampion.metrics import Column
 from rampion.solvers import Cccp, Descent, Lbfgs, objective
 from rampion.stakes import Batch, Stakes
 from rampion.updates import Mira, Sgd
@@ -29,7 +31,7 @@ def task(seed, segments=6, width=2, sparse=6):
     matrix[np.repeat(np.arange(len(store)), np.diff(rows.entry_bounds)), rows.ids] = rows.values
     costs = np.abs(matrix @ random.normal(size=matrix.shape[1]) + random.normal(size=len(store)))
     reached = random.random(len(store)) < 0.4
-    batch = Batch(store, np.zeros((len(store), 1)), Stakes(store.bounds, costs, reached))
+    batch = Batch(store, np.zeros((len(store), 1)), Stakes(store.bounds, costs, reached), Column("none"))
     return batch, matrix, random.normal(size=len(store.features))
 
 
@@ -68,9 +70,7 @@ def test_no_epochs_leave_the_start_and_reruns_are_bit_identical(seed):
 def test_features_that_never_move_are_pulled_to_the_origin(seed):
     batch, _, start = task(seed)
     origin = np.zeros(len(start))
-    tied = Batch(
-        batch.candidates, batch.statistics, Stakes(batch.stakes.bounds, 0 * batch.stakes.costs, batch.stakes.reached)
-    )
+    tied = replace(batch, stakes=replace(batch.stakes, costs=0 * batch.stakes.costs))
     steps, segments = 5, len(batch.stakes.bounds) - 1
     found = Descent(Sgd(0.1), epochs=steps, l2=2.0).solve(LOSSES["ramp3"], tied, start, origin)
     np.testing.assert_allclose(found, start * (1 - 0.1 * 2.0 / segments) ** (steps * segments), rtol=1e-12)

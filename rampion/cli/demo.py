@@ -61,7 +61,7 @@ def demo(
     }
     scores = {name: bootstrap(arbiter.metric, rows) for name, rows in held_out.items()}
     gains = {name: paired_bootstrap(arbiter.metric, first, rows) for name, rows in held_out.items()}
-    oracle = arbiter.corpus_score(batch, ORACLE.picks(batch.stakes, np.zeros(len(test))))
+    oracle = batch.corpus_score(ORACLE.picks(batch.stakes, np.zeros(len(test))))
     if as_json:
         table.show_json({
             "signature": arbiter.metric.signature(test_refs), "oracle": oracle, "tuned": dev_scores,

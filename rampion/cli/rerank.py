@@ -65,7 +65,7 @@ def rerank(
     if not judged:
         return
     arbiter = judge(merged, references, metric or "bleu")
-    found = standing(arbiter, arbiter.batch(merged), learnt.onto(merged.features, lenient=lenient))
+    found = standing(arbiter.batch(merged), learnt.onto(merged.features, lenient=lenient))
     signature = arbiter.metric.signature(arbiter.references)
     quiet = out == "-"
     if as_json:
