@@ -5,7 +5,9 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import re
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,9 +15,10 @@ from test_formats_nbest import plain
 
 from rampion.candidates import Candidates
 from rampion.errors import InputError
-from rampion.formats import jsonl, nbest, read_lists, references, store
+from rampion.formats import container, jsonl, nbest, read_lists, references, store, weights
 from rampion.text import References, Texts
 
+ROOT = Path(__file__).resolve().parent.parent
 ZERO_TO_TWO = Texts.of(["0", "1", "2"])
 
 
@@ -143,3 +146,15 @@ def test_reading_stdin(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(LIST.encode()))))
     assert len(read_lists(["-"]).runs[0][0].texts) == 3
     assert np.array_equal(read_lists(save(tmp_path, a=LIST)).runs[0][0].bounds, [0, 2, 3])
+
+
+def test_the_examples_of_the_documentation_are_read(tmp_path):
+    page = (ROOT / "docs" / "formats.md").read_text("utf-8")
+    sections = {section.split("\n", 1)[0]: section for section in page.split("\n## ")}
+    blocks = {title: "".join(re.findall(r"^    (.*\n)", section, re.MULTILINE)) for title, section in sections.items()}
+    paths = save(tmp_path, nbest=blocks["Moses n-best lists"], jsonl=blocks["JSONL lists"], weights=blocks["Weights"])
+    [moses], [[records]] = read_lists(paths[:1]).runs, read_lists(paths[1:2]).runs
+    assert moses[0].metrics["comet"].tolist() == records.metrics["comet"].tolist() == [0.81]
+    assert as_lists(references.read(paths[1:2], records.segments)) == [["that 's it ,"]]
+    assert dict(weights.read(paths[2]))["WT_هي~is"] == 0.031
+    assert all(f"{dtype}" in page for dtype in container._DTYPES)

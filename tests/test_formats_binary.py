@@ -65,6 +65,12 @@ def test_a_flipped_bit_in_any_byte_is_found(path):
     container.read(path, "test")
 
 
+@pytest.mark.parametrize("name", ["x.gz", "x.zst"])
+def test_a_container_is_not_packed(tmp_path, name):
+    with pytest.raises(InputError, match="is mapped into memory and cannot be packed; drop the ending"):
+        container.write(tmp_path / name, "test", ARRAYS, {})
+
+
 @pytest.mark.parametrize("keep", [0, 1, 15, 16, 17, 100, -64, -1])
 def test_every_cut_is_found(path, keep):
     path.write_bytes(path.read_bytes()[:keep])

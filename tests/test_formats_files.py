@@ -147,6 +147,7 @@ def test_writing_through_a_link_keeps_the_link(tmp_path):
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
 def test_an_interrupted_write_leaves_the_old_file_whole(tmp_path, error):
     (tmp_path / "x").write_text("old")
+
     def interrupted():
         yield TEXT.encode()
         raise error

@@ -104,6 +104,14 @@ def test_a_sentence_for_every_bad_record(tmp_path, line, sentence):
     assert len(load(path, skipped)[0]) == skipped.count == 1
 
 
+def test_a_bad_first_record_does_not_decide_what_the_metrics_are(tmp_path):
+    bad = {"id": 1, "hyps": [{"text": "a", "metrics": {"other": 1}}, {"text": ""}]}
+    (tmp_path / "x").write_text(json.dumps(bad) + "\n" + json.dumps(GOOD) + "\n")
+    skipped = Skipped()
+    [rows], _ = load(tmp_path / "x", skipped)
+    assert (list(rows.metrics), skipped.count) == (["comet"], 1)
+
+
 def test_a_file_without_records(tmp_path):
     (tmp_path / "x").write_text("\n")
     with pytest.raises(InputError, match="x: holds no candidates"):

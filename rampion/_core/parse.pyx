@@ -3,6 +3,7 @@
 Twin: rampion/_reference/parse.py
 A mantissa up to 2^53 with a power of ten up to 22 is one correctly rounded operation (Clinger 1990); the rest goes to
 strtod_l in the C locale, the only use of an address here. Every line, the last one too, must end with a newline.
+Longer than the other kernels, because a line is read in one pass and its grammar is here whole.
 """
 
 from libc.math cimport NAN, isfinite

@@ -35,6 +35,8 @@ _DTYPES = ("|u1", "<u4", "<i4", "<i8", "<f8")
 
 def write(path: FilePath, kind: str, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
     """Write the arrays; meta is whatever JSON can hold."""
+    if str(path).endswith((".gz", ".zst")):
+        raise InputError(f"{path}: a binary file is mapped into memory and cannot be packed; drop the ending")
     parts, entries = [], []
     for name, array in arrays.items():
         packed = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import groupby, pairwise
+from itertools import pairwise
 
 import numpy as np
 
@@ -37,9 +37,11 @@ def grouped(rows: Rows, groups: list[Group]) -> Iterator[list[tuple[str, list[fl
     ids, values, bounds = rows.ids[order].tolist(), rows.values[order].tolist(), rows.entry_bounds.tolist()
     for start, end in pairwise(bounds):
         candidate = []
-        for (label, first, size), entries in groupby(range(start, end), lambda entry: groups[ids[entry]]):
+        while start < end:
+            label, first, size = groups[ids[start]]
             cells = [0.0] * size
-            for entry in entries:
-                cells[ids[entry] - first] = values[entry]
+            while start < end and ids[start] < first + size:
+                cells[ids[start] - first] = values[start]
+                start += 1
             candidate.append((label, cells))
         yield candidate

@@ -113,7 +113,12 @@ class _Builder:
             raise WrongError(f"segment {identity} stands in the list already; give every segment one record")
         if not isinstance(hyps, list) or not hyps:
             raise WrongError(f"segment {identity} has no hypotheses; hyps must be a list of at least one")
-        found = [self._candidate(hyp, f"hyps[{i}]") for i, hyp in enumerate(hyps)]
+        metrics = self.metrics
+        try:
+            found = [self._candidate(hyp, f"hyps[{i}]") for i, hyp in enumerate(hyps)]
+        except WrongError:
+            self.metrics = metrics
+            raise
         self.seen.add(identity)
         self.segments.append(identity)
         self.sizes.append(len(hyps))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rampion import _kernels
 from rampion.candidates import Rows
 from rampion.errors import FormatError, InputError
-from rampion.formats.files import FilePath, Skipped, line_blocks, not_utf8, replacing, shown
+from rampion.formats.files import FilePath, Skipped, line_blocks, newlines, not_utf8, replacing, shown
 from rampion.formats.groups import Group, grouped, groups_of
 from rampion.text import Texts
 from rampion.vocab import Labels
@@ -85,12 +85,12 @@ class _Reader:
         sizes, keep = np.diff(spans[:, _ENTRIES], prepend=0), self._in_order(block, spans)
         entries = np.flatnonzero(np.repeat(keep, sizes))
         rows = self._rows(block, spans[keep], scores[keep], sizes[keep], slots[entries], values[entries])
-        self.line += block.count(b"\n", 0, used)
+        self.line += newlines(block) - newlines(block[used:])
         return used, rows
 
     def _parse(self, block: bytes) -> tuple[Spans, Reals, NDArray[np.uint32], Reals, list[tuple[int, FormatError]]]:
         """Spans, totals, slots and values of the good lines; places and sentences of the bad ones."""
-        data, count, room = np.frombuffer(block, np.uint8), block.count(b"\n"), len(block) // 2 + 2
+        data, count, room = np.frombuffer(block, np.uint8), newlines(block), len(block) // 2 + 2
         spans, scores = np.empty((count, 9), np.int64), np.empty(count)
         slots, values, groups = np.empty(room, np.uint32), np.empty(room), np.empty((room, 3), np.int64)
         state, seen = np.zeros(4, np.int64), np.zeros(len(self.labels.sizes), np.int64)
@@ -190,6 +190,8 @@ class _Reader:
 
 def _undecodable(block: bytes) -> list[tuple[int, UnicodeDecodeError]]:
     """Starts of the lines that are not UTF-8."""
+    if block.isascii():
+        return []
     try:
         block.decode()
     except UnicodeDecodeError:
