@@ -1,0 +1,164 @@
+"""rampion inspect: the doctor of n-best lists."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rampion.cli import app, table
+from rampion.cli.options import Json, Lenient, Lists, MetricOption, Refs, read_runs, read_weights, references_of
+
+if TYPE_CHECKING:
+    from rampion.doctor import Examination, FeatureRow, Finding, Scores
+
+EXAMPLE = """
+[bold]Examples[/bold]
+
+  rampion inspect dev.nbest.gz --refs dev.en.0 --refs dev.en.1
+
+  rampion inspect dev.nbest.gz --refs dev.en --weights run --other test.nbest.gz   (are both from one system?)
+
+  rampion inspect lists.jsonl --metric metric:comet --json
+"""
+WIDTH, NAME = 80, 28
+ORDERS = {"listed": "as listed", "weights": "by the weights"}
+
+
+@app.command(epilog=EXAMPLE)
+def inspect(
+    lists: Lists,
+    refs: Refs = None,
+    weights: Annotated[
+        str | None,
+        typer.Option("--weights", "-w", metavar="FILE", help="Weights, or the folder of a run.", show_default=False),
+    ] = None,
+    metric: MetricOption = None,
+    other: Annotated[
+        str | None,
+        typer.Option(
+            "--other",
+            metavar="NBEST",
+            help="Other lists, to compare the features with: the test's.",
+            show_default=False,
+        ),
+    ] = None,
+    top: Annotated[
+        int, typer.Option("--top", metavar="N", min=0, help="How many of the most active sparse features.")
+    ] = 10,
+    lenient: Lenient = False,
+    as_json: Json = False,
+) -> None:
+    """Examine lists: oracle scores, diversity, what each feature is worth, and what is wrong."""
+    from rampion.doctor import examine
+    from rampion.errors import InputError
+    from rampion.formats import jsonl_lists
+    from rampion.policies import Merge
+    from rampion.training import absorbed
+    from rampion.tuning import judge
+
+    runs = read_runs(lists, lenient)
+    merged = runs[0] if len(runs) == 1 else absorbed(Merge(), runs)
+    arbiter = None
+    try:
+        if refs or metric or jsonl_lists(lists):
+            arbiter = judge(merged, references_of(merged.segments, lists, refs, metric or "bleu"), metric or "bleu")
+    except InputError as error:
+        if refs or metric:
+            raise
+        table.note(f"examined without references: {error}")
+    learnt = read_weights(weights).onto(merged.features, lenient=lenient) if weights else None
+    others = read_runs([other], lenient)[0] if other else None
+    found = examine(merged, arbiter, learnt, others, top)
+    if as_json:
+        table.show_json(found.as_dict())
+    else:
+        _show(found)
+
+
+def _show(found: Examination) -> None:
+    counts, diversity = found.counts, found.diversity
+    typer.echo(
+        f"{counts.segments} segments, {counts.candidates} candidates: {counts.shortest} to {counts.longest} a list, "
+        f"median {counts.median:g}"
+    )
+    typer.echo(f"{counts.dense} dense and {counts.sparse} sparse features")
+    alike = (
+        "" if diversity.distance is None else f", {diversity.distance:.0%} of the words unlike the first candidate's"
+    )
+    typer.echo(f"in a list {diversity.distinct:.0%} of the texts are distinct{alike}")
+    if found.scores:
+        _show_scores(found.scores)
+    _show_features(found)
+    if found.split and counts.sparse:
+        here, there = found.split.sparse_here, found.split.sparse_there
+        typer.echo(f"sparse features on one side only: {here:.0%} of these lists', {there:.0%} of the others'")
+    typer.echo()
+    if not found.findings:
+        typer.secho("nothing wrong was found", bold=True)
+        return
+    plural = "s" if len(found.findings) > 1 else ""
+    typer.secho(f"{len(found.findings)} warning{plural}, worst first", bold=True)
+    for finding in found.findings:
+        typer.echo(textwrap.fill(_told(finding), WIDTH, subsequent_indent="  ", break_on_hyphens=False))
+
+
+def _told(finding: Finding) -> str:
+    place = "" if finding.segment is None else f" (segment {finding.segment})"
+    if finding.candidate is not None:
+        place = f" (segment {finding.segment}, candidate {finding.candidate})"
+    return f"! {finding.kind}{place}: {finding.sentence}"
+
+
+def _show_scores(scores: Scores) -> None:
+    rows = [("as listed", scores.listed)]
+    if scores.chosen is not None:
+        rows.append(("by the weights", scores.chosen))
+    rows += [("at random", scores.chance), ("oracle", scores.depths[-1].oracle), ("worst", scores.depths[-1].worst)]
+    typer.echo()
+    table.show([(name, value, f"{value - scores.listed:+.2f}") for name, value in rows], [scores.metric, "score", ""])
+    typer.echo(scores.signature)
+    typer.echo()
+    table.show(
+        [(f"first {depth.k}" if depth.k else "all", depth.oracle, depth.worst) for depth in scores.depths],
+        ["candidates", "oracle", "worst"],
+    )
+    typer.echo()
+    table.show(
+        [
+            (ORDERS[place.order], f"{place.mean:.1f}", f"{place.median:g}", f"{place.first:.1%}")
+            for place in scores.places
+        ],
+        ["place of the best candidate", "mean", "median", "first"],
+    )
+
+
+def _show_features(found: Examination) -> None:
+    columns = ["mean", "sd", "in lists", *(["corr"] if found.scores else [])]
+    if any(row.weight is not None for row in found.features):
+        columns.append("weight")
+    typer.echo()
+    table.show([[_short(row.name), *_cells(row, columns)] for row in found.features], ["feature", *columns])
+    hidden = found.counts.dense + found.counts.sparse - len(found.features)
+    typer.echo("in lists: share of the variance that a reranker can use")
+    if found.scores:
+        typer.echo(f"corr: correlation within lists with {found.scores.metric}, + where more is better")
+    if hidden:
+        typer.echo(f"and {hidden} more sparse features (--top)")
+
+
+def _cells(row: FeatureRow, columns: list[str]) -> Iterator[str]:
+    values: dict[str, Any] = {
+        "mean": f"{row.mean:.4g}",
+        "sd": f"{row.variance**0.5:.3g}",
+        "in lists": "-" if row.within is None else f"{row.within:.0%}",
+        "corr": "-" if row.correlation is None else f"{row.correlation:+.3f}",
+        "weight": "-" if row.weight is None else f"{row.weight:.4g}",
+    }
+    return (values[column] for column in columns)
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= NAME else f"{name[: NAME // 2]}…{name[1 - NAME // 2 :]}"
