@@ -77,8 +77,8 @@ def demo(
     table.show(rows, ["BLEU after", "tuned on", "held out", "95% interval", "gain", "95% interval"])
     if gains[TITLES["ramp2"]].high < 0:
         typer.echo(
-            "\nRamp 2 pulls the best up but pushes no bad one down: on lists that stay the same its loss is least where "
-            f"\nall scores are nearly equal (its weights have {100 * tuned['ramp2'].shrunk:.0f} % of their initial length)."
+            "\nRamp 2 pulls the best up but pushes no bad one down: on lists that stay the same its loss is least\n"
+            f"where all scores are nearly equal (its weights keep {100 * tuned['ramp2'].shrunk:.0f} % of their length)."
         )
     gain = gains[TITLES["rampion"]]
     sure = "which is surely a gain" if gain.low > 0 else "which may be chance"

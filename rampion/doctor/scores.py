@@ -57,25 +57,25 @@ def scores_of(judge: Judge, batch: Batch, weights: Reals | None) -> Scores:
     chosen, orders = None, {"listed": -rank.astype(np.float64)}
     if weights is not None:
         orders["weights"] = candidates.score(weights)
-        chosen = judge.corpus_score(batch, MODEL.picks(stakes, orders["weights"]))
+        chosen = batch.corpus_score(MODEL.picks(stakes, orders["weights"]))
     means = np.add.reduceat(batch.statistics, starts) / np.diff(stakes.bounds)[:, np.newaxis]
     return Scores(
         judge.metric.name,
         judge.metric.signature(judge.references),
         judge.metric.higher_is_better,
-        judge.corpus_score(batch, starts),
+        batch.corpus_score(starts),
         chosen,
         float(judge.metric.score(means.sum(axis=0))),
-        tuple(_depth(judge, batch, rank, k) for k in [*(k for k in DEPTHS if k < stakes.longest), None]),
+        tuple(_depth(batch, rank, k) for k in [*(k for k in DEPTHS if k < stakes.longest), None]),
         tuple(_place(name, order, stakes) for name, order in orders.items()),
     )
 
 
-def _depth(judge: Judge, batch: Batch, rank: NDArray[np.int64], k: int | None) -> Depth:
+def _depth(batch: Batch, rank: NDArray[np.int64], k: int | None) -> Depth:
     kept = np.flatnonzero(rank < k) if k else np.arange(len(rank))
     bounds = np.searchsorted(kept, batch.stakes.bounds)
     stakes, level = Stakes(bounds, batch.stakes.costs[kept], batch.stakes.reached[kept]), np.zeros(len(kept))
-    oracle, worst = (judge.corpus_score(batch, kept[side.picks(stakes, level)]) for side in (ORACLE, WORST))
+    oracle, worst = (batch.corpus_score(kept[side.picks(stakes, level)]) for side in (ORACLE, WORST))
     return Depth(k, oracle, worst)
 
 
