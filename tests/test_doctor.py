@@ -350,9 +350,15 @@ WRONG = {
         {},
     ),
     "pieces": (
-        texts(lambda text: re.sub(r"(\w)(\w\w)\b", r"\1@@ \2", text), "hyps"),
+        texts(lambda text: re.sub(r"^(\w)(\w)", r"\1@@ \2", text), "hyps"),
         "tokenisation",
         "the hypotheses are in subword pieces (@@ or ▁) and the references are not",
+        {},
+    ),
+    "long hypotheses": (
+        texts(lambda text: " ".join([text, *text.split()[:4]]), "hyps"),
+        "lengths",
+        "times as many words as the references",
         {},
     ),
     "equal costs": (

@@ -85,10 +85,8 @@ def _show(found: Examination) -> None:
         f"median {counts.median:g}"
     )
     typer.echo(f"{counts.dense} dense and {counts.sparse} sparse features")
-    alike = (
-        "" if diversity.distance is None else f", {diversity.distance:.0%} of the words unlike the first candidate's"
-    )
-    typer.echo(f"in a list {diversity.distinct:.0%} of the texts are distinct{alike}")
+    distance = "" if diversity.distance is None else f"; word edit distance to the first {diversity.distance:.0%}"
+    typer.echo(f"distinct texts in a list {diversity.distinct:.0%}{distance}")
     if found.scores:
         _show_scores(found.scores)
     _show_features(found)

@@ -16,6 +16,7 @@ KINDS = (
     "leak",
     "casing",
     "tokenisation",
+    "lengths",
     "nothing to learn",
     "one-sided features",
     "scales",

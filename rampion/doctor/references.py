@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rampion.candidates import Candidates
 from rampion.doctor.findings import ENOUGH, Finding, count
 from rampion.metrics import Bleu, Chrf, Metric, Ter
-from rampion.metrics.tokens import mapped, rounds
+from rampion.metrics.tokens import Tokeniser, mapped, rounds
 from rampion.text import References, Texts
 from rampion.vocab import Names
 
@@ -33,11 +33,18 @@ def of_references(metric: Metric, lists: Candidates, references: References) -> 
     yield from _transposed(references)
     yield from _misaligned(first, references, lists.segments)
     yield from _identical(references)
-    tokeniser = getattr(metric, "tokeniser", "none")
+    tokeniser: Tokeniser = getattr(metric, "tokeniser", "none")
     if not getattr(metric, "lowercase", isinstance(metric, Ter) and not metric.cased):
         yield from _casing(first, references, tokeniser)
     if tokeniser == "none":
         yield from _tokenisation(first, references)
+    _, ratio = _bleu(first, references, tokeniser)
+    if len(first) >= ENOUGH and not 0.8 <= ratio <= 1.25:
+        yield Finding(
+            "lengths",
+            f"the first hypotheses have {ratio:.2f} times as many words as the references; "
+            "see whether the decoder's weights collapsed, or texts are cut off or tokenised otherwise",
+        )
 
 
 def _empty(references: References, segments: Texts) -> Iterator[Finding]:
@@ -148,15 +155,17 @@ def _identical(references: References) -> Iterator[Finding]:
             )
 
 
-def _bleu(first: Texts, references: References, tokeniser: str) -> float:
+def _bleu(first: Texts, references: References, tokeniser: Tokeniser) -> tuple[float, float]:
+    """BLEU, and how many words the hypotheses have for one of the references."""
     metric = Bleu(tokeniser=tokeniser)
-    return metric.score(metric.statistics(first, np.arange(len(first) + 1), references).sum(axis=0))
+    total = metric.statistics(first, np.arange(len(first) + 1), references).sum(axis=0)
+    return metric.score(total), float(total[0] / max(total[1], 1))
 
 
-def _casing(first: Texts, references: References, tokeniser: str) -> Iterator[Finding]:
+def _casing(first: Texts, references: References, tokeniser: Tokeniser) -> Iterator[Finding]:
     lowered = References(mapped(str.lower, references.texts), references.bounds)
-    plain = _bleu(first, references, tokeniser)
-    for side, other, bleu in (
+    plain, _ = _bleu(first, references, tokeniser)
+    for side, other, (bleu, _) in (
         ("references", "hypotheses", _bleu(first, lowered, tokeniser)),
         ("hypotheses", "references", _bleu(mapped(str.lower, first), references, tokeniser)),
     ):
