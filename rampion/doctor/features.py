@@ -145,7 +145,7 @@ def _number(value: float) -> float | None:
 
 
 def of_features(lists: Candidates, moments: Moments) -> Iterator[Finding]:
-    if len(lists) - len(lists.segments) < ENOUGH:
+    if len(lists.segments) < ENOUGH:
         return
     names, correlation = lists.features.names, moments.correlation
     yield from _constant(lists, moments)
