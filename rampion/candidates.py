@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +17,13 @@ from rampion import _kernels
 from rampion.errors import StoreError
 from rampion.features import Features
 from rampion.text import Texts
-
-if TYPE_CHECKING:
-    from rampion.vocab import Names
+from rampion.vocab import Names
 
 Reals = NDArray[np.float64]
 Offsets = NDArray[np.int64]
 Ids = NDArray[np.uint32]
 
+PIECE = 1 << 22  # entries compared at a time
 LARGEST_COUNT = 64  # a count stands as that many entries: 4 bytes each against 12 for an entry with its value
 
 
@@ -400,27 +399,59 @@ def _pack(rows: Rows, picks: Offsets, bounds: Offsets, segments: Texts, places: 
 def _first_of_equals(store: Candidates) -> tuple[NDArray[np.bool_], NDArray[np.int32]]:
     """Which candidates are the first of their kind in their segment, and the latest iteration of each kind.
 
-    Equal candidates have equal scores under any weights, so random weights tell most of the others apart at once.
+    Equal candidates have equal scores under any weights, so random weights leave only likely pairs to compare.
     """
     scores = store.score(np.random.default_rng(0).standard_normal(len(store.features)))
+    words = Names().intern_all(_single_spaced(store.texts))
     owner = np.repeat(np.arange(len(store.segments)), np.diff(store.bounds))
-    order = np.lexsort((np.arange(len(store)), scores, owner))
-    twin = (np.diff(scores[order]) == 0) & (np.diff(owner[order]) == 0)
-    suspects = order[np.concatenate([twin, [False]]) | np.concatenate([[False], twin])] if len(store) else order
+    order = np.lexsort((np.arange(len(store)), scores, words, owner))
+    opens = np.ones(len(store), bool)
+    opens[1:] = (np.diff(scores[order]) != 0) | (np.diff(words[order]) != 0) | (np.diff(owner[order]) != 0)
+    groups = np.cumsum(opens) - 1
+    first, rest = order[opens][groups], order
     kept, seen = np.ones(len(store), bool), store.seen.copy()
-    first: dict[tuple[Any, ...], int] = {}
-    lists = store.lists
-    for i in np.sort(suspects).tolist():
-        s, start, end = int(owner[i]), int(lists.entry_bounds[i]), int(lists.entry_bounds[i + 1])
-        place, size = int(i - lists.bounds[s]), int(lists.bounds[s + 1] - lists.bounds[s])
-        block = lists.dense[lists.width * lists.bounds[s] : lists.width * lists.bounds[s + 1]]
-        dense = (block[place::size] + 0.0).tobytes()  # + 0.0: -0.0 and 0.0 are one value
-        sparse = lists.entries[start:end].tobytes(), lists.values[start:end].tobytes()
-        original = first.setdefault((s, tuple(store.texts.raw(i).split()), dense, *sparse), i)
-        if original != i:
-            kept[i] = False
-            seen[original] = max(seen[original], seen[i])
+    while len(rest := rest[(later := first != rest)]):
+        first, groups = first[later], groups[later]
+        equal = _same_features(store, rest, first, owner)
+        kept[rest[equal]] = False
+        np.maximum.at(seen, first[equal], seen[rest[equal]])
+        rest, groups = rest[~equal], groups[~equal]
+        _, begins, groups = np.unique(groups, return_index=True, return_inverse=True)
+        first = rest[begins][groups]
     return kept, seen
+
+
+def _single_spaced(texts: Texts) -> Texts:
+    """The texts with their words one blank apart."""
+    spaces = texts.blob == ord(" ")
+    if not (spaces[1:] & spaces[:-1]).any() and not np.isin(texts.blob, [9, 10, 11, 12, 13]).any():
+        return texts
+    return Texts.of(" ".join(text.split()) for text in texts)
+
+
+def _same_features(store: Candidates, left: Offsets, right: Offsets, owner: Offsets) -> NDArray[np.bool_]:
+    """Whether candidates left[n] and right[n] of one segment have the same features, -0.0 being 0.0."""
+    lists, starts = store.lists, store.bounds[owner[left]]
+    sizes = np.diff(store.bounds)[owner[left]]
+    same = np.ones(len(left), bool)
+    for f in range(lists.width):
+        column = lists.width * starts + f * sizes - starts
+        same &= lists.dense[column + left] == lists.dense[column + right]
+    counts = np.diff(lists.entry_bounds)
+    same &= counts[left] == counts[right]
+    filled = np.flatnonzero(same & (counts[left] > 0))
+    for some in np.array_split(filled, 1 + counts[left[filled]].sum() // PIECE):
+        lengths = counts[left[some]]
+        begins = np.cumsum(lengths) - lengths
+        here, there = (
+            np.arange(lengths.sum()) + np.repeat(lists.entry_bounds[side[some]] - begins, lengths)
+            for side in (left, right)
+        )
+        alike = lists.entries[here] == lists.entries[there]
+        if len(lists.values):
+            alike &= lists.values[here] == lists.values[there]
+        same[some] = np.logical_and.reduceat(alike, begins) if len(some) else True
+    return same
 
 
 def _prove(store: Candidates) -> None:

@@ -9,6 +9,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from rampion import _kernels
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Texts:
@@ -46,11 +48,11 @@ class Texts:
 
     def take(self, rows: NDArray[np.int64]) -> Texts:
         """The strings at `rows`, in that order."""
-        starts, lengths = self.bounds[rows], np.diff(self.bounds)[rows]
-        bounds = np.zeros(len(rows) + 1, np.int64)
-        np.cumsum(lengths, out=bounds[1:])
-        places = np.arange(bounds[-1]) + np.repeat(starts - bounds[:-1], lengths)
-        return Texts(self.blob[places], bounds)
+        spans = np.stack([self.bounds[:-1][rows], self.bounds[1:][rows]], axis=1)
+        bounds = np.empty(len(rows) + 1, np.int64)
+        blob = np.empty(int((spans[:, 1] - spans[:, 0]).sum()), np.uint8)
+        _kernels.cut(self.blob, spans, 0, blob, bounds)
+        return Texts(blob, bounds)
 
     @classmethod
     def join(cls, parts: Sequence[Texts]) -> Texts:
