@@ -16,6 +16,7 @@ cdef inline int fill_scores(
     """scores[offset + i] = local . f(start + i)"""
     cdef row_t size = end - start, i, j, column, e, last
     cdef real weight, lane0, lane1, lane2, lane3
+    cdef const real[::1] sparse = local[width:]
     for i in range(size):
         scores[offset + i] = 0.0
     for j in range(width):
@@ -31,30 +32,30 @@ cdef inline int fill_scores(
         last = entry_bounds[start + i + 1]
         if values.shape[0]:
             while e + 4 <= last:
-                lane0 += local[width + entries[e]] * values[e]
-                lane1 += local[width + entries[e + 1]] * values[e + 1]
-                lane2 += local[width + entries[e + 2]] * values[e + 2]
-                lane3 += local[width + entries[e + 3]] * values[e + 3]
+                lane0 += sparse[entries[e]] * values[e]
+                lane1 += sparse[entries[e + 1]] * values[e + 1]
+                lane2 += sparse[entries[e + 2]] * values[e + 2]
+                lane3 += sparse[entries[e + 3]] * values[e + 3]
                 e += 4
             if e < last:
-                lane0 += local[width + entries[e]] * values[e]
+                lane0 += sparse[entries[e]] * values[e]
             if e + 1 < last:
-                lane1 += local[width + entries[e + 1]] * values[e + 1]
+                lane1 += sparse[entries[e + 1]] * values[e + 1]
             if e + 2 < last:
-                lane2 += local[width + entries[e + 2]] * values[e + 2]
+                lane2 += sparse[entries[e + 2]] * values[e + 2]
         else:
             while e + 4 <= last:
-                lane0 += local[width + entries[e]]
-                lane1 += local[width + entries[e + 1]]
-                lane2 += local[width + entries[e + 2]]
-                lane3 += local[width + entries[e + 3]]
+                lane0 += sparse[entries[e]]
+                lane1 += sparse[entries[e + 1]]
+                lane2 += sparse[entries[e + 2]]
+                lane3 += sparse[entries[e + 3]]
                 e += 4
             if e < last:
-                lane0 += local[width + entries[e]]
+                lane0 += sparse[entries[e]]
             if e + 1 < last:
-                lane1 += local[width + entries[e + 1]]
+                lane1 += sparse[entries[e + 1]]
             if e + 2 < last:
-                lane2 += local[width + entries[e + 2]]
+                lane2 += sparse[entries[e + 2]]
         scores[offset + i] += (lane0 + lane1) + (lane2 + lane3)
     return 0
 
@@ -66,6 +67,7 @@ cdef inline int add_slopes(
     """local[base:] += sum of slopes[offset + i] * f(start + i), candidate by candidate, zero slopes passed over"""
     cdef row_t size = end - start, i, j, e
     cdef real slope
+    cdef real[::1] sparse = local[base + width:]
     for i in range(size):
         slope = slopes[offset + i]
         if slope == 0.0:
@@ -76,8 +78,8 @@ cdef inline int add_slopes(
             continue
         if values.shape[0]:
             for e in range(entry_bounds[start + i], entry_bounds[start + i + 1]):
-                local[base + width + entries[e]] += slope * values[e]
+                sparse[entries[e]] += slope * values[e]
         else:
             for e in range(entry_bounds[start + i], entry_bounds[start + i + 1]):
-                local[base + width + entries[e]] += slope
+                sparse[entries[e]] += slope
     return 0

@@ -1,0 +1,432 @@
+"""Every kernel beside its plain-Python twin and NumPy, SciPy or sacrebleu, on the workloads D and S.
+
+Before anything is timed, kernel and twin must give the same bits, and the others the same numbers up to rounding.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import import_module
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import cases
+import numpy as np
+from measure import Run, best, machine
+from numpy.typing import NDArray
+from sacrebleu.metrics.bleu import BLEU
+from scipy.sparse import csr_array
+
+from rampion._kernels import MODULES
+from rampion.candidates import Candidates, Lists, Rows, _Work
+from rampion.losses import FEAR, HOPE, Stance
+from rampion.metrics.bleu import ORDER
+from rampion.metrics.tokens import Tokens
+from rampion.stakes import Stakes
+from rampion.text import References, Texts
+from rampion.vocab import Labels, Names
+
+Array = NDArray[Any]
+Numbers = Callable[[], Array | None]
+
+RATE, PULL = 1e-4, 1e-7
+
+
+@dataclass
+class Load:
+    """A workload, and what the races need of it, each made when first asked for."""
+
+    case: str
+    segments: int | None = None
+    random: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
+
+    @cached_property
+    def table(self) -> tuple[Names, Rows]:
+        spelt, rows = cases.rows(self.case, segments=self.segments)
+        names = Names()
+        names.intern_all(Texts.of(spelt))
+        return names, Rows(**rows)
+
+    @property
+    def rows(self) -> Rows:
+        return self.table[1]
+
+    @cached_property
+    def store(self) -> Candidates:
+        return Candidates.build(self.table[0], [[self.rows]])[0]
+
+    @property
+    def lists(self) -> Lists:
+        return self.store.lists
+
+    @cached_property
+    def references(self) -> References:
+        return References.of([line] for line in cases.references(self.case, segments=self.segments))
+
+    @cached_property
+    def strings(self) -> Texts:
+        """The names of the features, and the words of the references."""
+        words = " ".join(self.references.texts).split()
+        return Texts.join([self.table[0].texts(), Texts.of(words)])
+
+    @cached_property
+    def tokens(self) -> tuple[Tokens, Tokens]:
+        names = Names()
+        known = Tokens(*names.tokens(self.references.texts), self.references.bounds)
+        return Tokens(*names.tokens(self.store.texts), self.store.bounds), known
+
+    @cached_property
+    def block(self) -> bytes:
+        """As much n-best text as the reader hands to the parser at once: some 4 MB."""
+        with tempfile.TemporaryDirectory() as folder:
+            cases.write_nbest(Path(folder, "nbest"), self.case, segments=min(self.segments or 40, 40))
+            text = Path(folder, "nbest").read_bytes()
+        return text[: text.rindex(b"\n", 0, 4 << 20) + 1]
+
+    @cached_property
+    def weights(self) -> Array:
+        return self.random.normal(size=len(self.store.features))
+
+    @cached_property
+    def scores(self) -> Array:
+        return self.random.normal(size=len(self.store))
+
+    @cached_property
+    def stakes(self) -> Stakes:
+        return Stakes(self.store.bounds, 10 * self.random.random(len(self.store)), np.zeros(len(self.store), bool))
+
+    @cached_property
+    def matrix(self) -> Any:
+        rows = self.store.rows()
+        shape = len(self.store), len(self.store.features)
+        return csr_array((rows.values, rows.ids.astype(np.int32), rows.entry_bounds), shape=shape)
+
+    @cached_property
+    def blocks(self) -> list[Any]:
+        return [self.matrix[start:end] for start, end in pairwise(self.store.bounds.tolist())]
+
+
+class Race(NamedTuple):
+    """One piece of work: the kernel called on `prepare()`, and the arrays in which its answer stands."""
+
+    kernel: str
+    units: int
+    unit: str
+    prepare: Callable[[], tuple[Any, ...]]
+    answer: Callable[[tuple[Any, ...]], Iterable[Array]]
+    rivals: Mapping[str, Numbers] = {}
+
+
+def score(load: Load) -> Race:
+    scratch, scores = np.empty(load.lists.local_size), np.empty(len(load.store))
+    return Race(
+        "score", len(scores), "candidate",
+        lambda: (load.lists, load.weights, scratch, scores),
+        lambda arguments: arguments[-1:],
+        {
+            "SciPy": lambda: load.matrix @ load.weights,
+            "SciPy by segment": lambda: np.concatenate([block @ load.weights for block in load.blocks]),
+        },
+    )  # fmt: skip
+
+
+def gather(load: Load) -> Race:
+    scratch, gradient = np.empty(load.lists.local_size), np.empty(len(load.store.features))
+
+    def prepare() -> tuple[Any, ...]:
+        gradient[:] = 0.0
+        return load.lists, load.scores, scratch, gradient
+
+    return Race(
+        "gather", len(load.store), "candidate", prepare, lambda arguments: arguments[-1:],
+        {"SciPy": lambda: load.matrix.T @ load.scores},
+    )  # fmt: skip
+
+
+def contrast(load: Load) -> Race:
+    return contrast_race(load, 0.0, {"NumPy": lambda: hard_contrast(load)})
+
+
+def soft_contrast(load: Load) -> Race:
+    return contrast_race(load, 1.0, {"NumPy": lambda: soft_contrast_slopes(load)})
+
+
+def contrast_race(load: Load, softness: float, rivals: Mapping[str, Numbers]) -> Race:
+    up, down = (side.soft(softness).stance(load.stakes) for side in (HOPE, FEAR))
+    work, values, slopes = np.empty(load.lists.longest), np.empty(len(load.store.segments)), np.empty(len(load.store))
+    return Race(
+        "contrast", len(slopes), "candidate",
+        lambda: (load.scores, up, down, load.store.bounds, work, values, slopes),
+        lambda arguments: arguments[:-3:-1],
+        rivals,
+    )  # fmt: skip
+
+
+def hard_contrast(load: Load) -> Array:
+    starts, slopes = load.store.bounds[:-1], np.zeros(len(load.store))
+    for sign, tilt in ((-1.0, -1.0), (1.0, 1.0)):
+        values = load.scores + tilt * load.stakes.costs
+        top = np.repeat(np.maximum.reduceat(values, starts), np.diff(load.store.bounds))
+        hits = np.flatnonzero(values == top)
+        slopes[hits[np.searchsorted(hits, starts)]] += sign
+    return slopes
+
+
+def soft_contrast_slopes(load: Load) -> Array:
+    starts, sizes, slopes = load.store.bounds[:-1], np.diff(load.store.bounds), np.zeros(len(load.store))
+    for sign, tilt in ((-1.0, -1.0), (1.0, 1.0)):
+        values = load.scores + tilt * load.stakes.costs
+        powers = np.exp(values - np.repeat(np.maximum.reduceat(values, starts), sizes))
+        slopes += sign * (powers / np.repeat(np.add.reduceat(powers, starts), sizes))
+    return slopes
+
+
+def side(load: Load) -> Race:
+    stance, work = HOPE.stance(load.stakes), np.empty(load.lists.longest)
+    values, masses = np.empty(len(load.store.segments)), np.empty(len(load.store))
+    return Race(
+        "side", len(masses), "candidate",
+        lambda: (load.scores, stance, load.store.bounds, work, values, masses),
+        lambda arguments: arguments[:-3:-1],
+    )  # fmt: skip
+
+
+def epoch(load: Load) -> Race:
+    """One of the fifty passes of CCCP/SSD: hope pinned, fear searched for, a step after each segment."""
+    spans = load.store.bounds[:-1].tolist(), load.store.bounds[1:].tolist()
+    return epoch_race(
+        load,
+        0.0,
+        {
+            "SciPy by segment": lambda: online_pass(load, load.blocks),
+            "SciPy, slicing": lambda: online_pass(load, map(lambda start, end: load.matrix[start:end], *spans)),
+        },
+    )
+
+
+def pulled_epoch(load: Load) -> Race:
+    free = epoch_race(load, 0.0, {})
+    kernel = kernels("_core")["epoch"]
+
+    def without() -> None:
+        kernel(*free.prepare())
+
+    return epoch_race(load, PULL, {"without L2": without})
+
+
+def epoch_race(load: Load, decay: float, rivals: Mapping[str, Numbers]) -> Race:
+    order, movement = np.arange(len(load.store.segments)), np.empty(len(load.store.features))
+    work = np.empty(2 * load.lists.local_size + 3 * load.lists.longest)
+    up, down = Stance(HOPE.mass(load.stakes, load.store.score(load.weights)), -1.0), FEAR.stance(load.stakes)
+
+    def prepare() -> tuple[Any, ...]:
+        movement[:] = 0.0
+        return load.lists, order, up, down, (RATE, 0.0, decay), load.weights, movement, work
+
+    return Race("epoch", len(load.store), "candidate", prepare, lambda arguments: arguments[-2:-1], rivals)
+
+
+def online_pass(load: Load, blocks: Iterable[Any]) -> Array:
+    """The same pass as one would write it with a matrix for every segment, made before or in passing."""
+    weights, costs = load.weights.copy(), load.stakes.costs
+    pinned = HOPE.picks(load.stakes, load.store.score(load.weights)) - load.store.bounds[:-1]
+    for (start, end), block, up in zip(pairwise(load.store.bounds.tolist()), blocks, pinned.tolist(), strict=True):
+        down = int(np.argmax(block @ weights + costs[start:end]))
+        for row, step in ((up, RATE), (down, -RATE)):
+            span = slice(block.indptr[row], block.indptr[row + 1])
+            weights[block.indices[span]] += step * block.data[span]
+    return weights - load.weights
+
+
+def pack(load: Load) -> Race:
+    rows, lists = load.rows, load.lists
+    features, count, room = len(load.store.features), len(load.store), len(load.rows.ids)
+    picks, places = np.arange(count), np.arange(features, dtype=np.uint32)
+    dense, ids, entries, values = np.empty(lists.width * count), *(np.empty(room, kind) for kind in "IId")
+    filled = lists._replace(
+        dense=dense, features=ids, feature_bounds=np.empty(len(lists.bounds), np.int64), entries=entries,
+        entry_bounds=np.empty(count + 1, np.int64), values=values,
+    )  # fmt: skip
+    largest = int(np.diff(rows.entry_bounds[rows.bounds]).max())
+    work = _Work(
+        np.zeros(features, np.uint32), np.empty(largest + 1, np.int64), np.empty(lists.longest, np.int64),
+        np.empty(largest, np.uint32), np.empty(largest),
+    )  # fmt: skip
+
+    def prepare() -> tuple[Any, ...]:
+        dense[:] = 0.0
+        return rows, picks, places, filled, work
+
+    def answer(arguments: tuple[Any, ...]) -> Iterable[Array]:
+        used, known = filled.entry_bounds[-1], filled.feature_bounds[-1]
+        return filled.dense, ids[:known], filled.feature_bounds, entries[:used], filled.entry_bounds, values[:used]
+
+    return Race("pack", room, "entry", prepare, answer)
+
+
+def table_of(names: Names) -> list[Array]:
+    used = names.texts()
+    return [names.slots, used.blob, used.bounds, names.counts]
+
+
+def roomy(strings: Texts) -> Names:
+    return Names(1 << max(len(strings), len(strings.blob) // 16).bit_length())
+
+
+def intern(load: Load) -> Race:
+    ids = np.empty(len(load.strings), np.int64)
+    return Race(
+        "intern", len(ids), "string",
+        lambda: (load.strings.blob, load.strings.bounds, 0, roomy(load.strings), ids),
+        lambda arguments: [*table_of(arguments[3]), ids],
+    )  # fmt: skip
+
+
+def find(load: Load) -> Race:
+    names, ids = roomy(load.strings), np.empty(len(load.strings), np.int64)
+    names.intern_all(load.strings)
+    return Race(
+        "find", len(ids), "string",
+        lambda: (load.strings.blob, load.strings.bounds, names, ids),
+        lambda arguments: arguments[-1:],
+    )  # fmt: skip
+
+
+def parse(load: Load) -> Race:
+    text = np.frombuffer(load.block, np.uint8)
+    lines, room = load.block.count(b"\n"), len(text) // 2 + 2
+    spans, groups, scores = np.zeros((lines, 9), np.int64), np.zeros((room, 3), np.int64), np.zeros(lines)
+    slots, values = np.zeros(room, np.uint32), np.zeros(room)
+
+    def prepare() -> tuple[Any, ...]:
+        labels = Labels(Names(), 1 << 18)
+        seen, state = np.zeros(len(labels.sizes), np.int64), np.zeros(4, np.int64)
+        return text, len(text), labels, seen, spans, scores, slots, values, groups, state
+
+    def answer(arguments: tuple[Any, ...]) -> Iterable[Array]:
+        labels, used = arguments[2], spans[-1, -1]
+        table = [*table_of(labels.names), labels.sizes, labels.firsts, labels.total]
+        return spans, scores, slots[:used], values[:used], *table
+
+    return Race("parse", len(text), "byte", prepare, answer)
+
+
+def cut(load: Load) -> Race:
+    """The hypotheses out of the block."""
+    parsing = parse(load)
+    arguments = parsing.prepare()
+    kernels("_core")["parse"](*arguments)
+    spans, hypothesis = arguments[4], 3
+    blob = np.empty(int((spans[:, hypothesis + 1] - spans[:, hypothesis]).sum()), np.uint8)
+    bounds = np.empty(len(spans) + 1, np.int64)
+    return Race(
+        "cut", len(blob), "byte",
+        lambda: (arguments[0], spans, hypothesis, blob, bounds),
+        lambda arguments: arguments[-2:],
+    )  # fmt: skip
+
+
+def words(load: Load) -> Race:
+    texts, count = load.store.texts, len(load.tokens[0].ids)
+    tokens, bounds = np.empty(count, np.uint32), np.zeros(len(texts) + 1, np.int64)
+    return Race(
+        "words", count, "word",
+        lambda: (texts.blob, texts.bounds, 0, Names(1 << 16), tokens, bounds),
+        lambda arguments: [*table_of(arguments[3]), tokens, bounds],
+    )  # fmt: skip
+
+
+def ngrams(load: Load) -> Race:
+    candidates, references = load.tokens
+    widest = int(np.diff(references.bounds[references.segments]).max())
+    table = np.empty((3, 1 << (2 * ORDER * widest).bit_length()), np.int64)
+    matches = np.empty((len(load.store), ORDER), np.int64)
+    return Race(
+        "ngrams", len(matches), "candidate",
+        lambda: (candidates, references, table, matches),
+        lambda arguments: arguments[-1:],
+        {"sacrebleu": lambda: sacrebleu_matches(load)},
+    )  # fmt: skip
+
+
+def sacrebleu_matches(load: Load) -> Array:
+    """Its own statistics, references prepared once a segment."""
+    metric, rows = BLEU(tokenize="none", force=True), []
+    texts, bounds = list(load.store.texts), load.store.bounds.tolist()
+    for s, (start, end) in enumerate(pairwise(bounds)):
+        known = metric._extract_reference_info(load.references[s])
+        rows += [metric._compute_segment_statistics(text, known) for text in texts[start:end]]
+    return np.array(rows)[:, 2 : 2 + ORDER]
+
+
+RACES: dict[str, Callable[[Load], Race]] = {
+    "score": score,
+    "gather": gather,
+    "contrast": contrast,
+    "contrast, soft": soft_contrast,
+    "side": side,
+    "epoch": epoch,
+    "epoch, L2": pulled_epoch,
+    "pack": pack,
+    "intern": intern,
+    "find": find,
+    "parse": parse,
+    "cut": cut,
+    "words": words,
+    "ngrams": ngrams,
+}
+
+
+def kernels(package: str) -> dict[str, Callable[..., Any]]:
+    """Every function of the registry, as the compiled kernels (_core) or the twins (_reference) have it."""
+    loaded = {module: import_module(f"rampion.{package}.{module}") for module in MODULES}
+    return {name: getattr(loaded[module], name) for module, functions in MODULES.items() for name in functions}
+
+
+def check(race: Race) -> None:
+    """Raise unless the kernel's answer is the twin's, bit for bit, and the rivals' up to rounding."""
+    answers = []
+    for package in ("_reference", "_core"):
+        arguments = race.prepare()
+        returned = kernels(package)[race.kernel](*arguments)
+        answers.append([np.array(part) for part in (*race.answer(arguments), 0 if returned is None else returned)])
+    for twin, kernel in zip(*answers, strict=True):
+        if twin.tobytes() != kernel.tobytes():
+            raise SystemExit(f"{race.kernel}: the kernel differs from its twin; its time is worth nothing")
+    for name, rival in race.rivals.items():
+        numbers = rival()
+        if numbers is not None and not np.allclose(answers[1][0], numbers, rtol=1e-9, atol=1e-12):
+            raise SystemExit(f"{race.kernel}: {name} computes something else")
+
+
+def measured(work: str, load: Load) -> dict[str, Any]:
+    """The best time of everyone who does this work."""
+    race = RACES[work](load)
+    check(race)
+    runs = {
+        "kernel": Run(race.prepare, kernels("_core")[race.kernel]),
+        "twin": Run(race.prepare, kernels("_reference")[race.kernel]),
+        **{name: Run(tuple, rival) for name, rival in race.rivals.items()},
+    }
+    return {"work": work, "load": load.case, "units": race.units, "unit": race.unit, "seconds": best(runs)}
+
+
+def main(cases_: list[str]) -> None:
+    found = []
+    for case in cases_ or ["D", "S"]:
+        load = Load(case)
+        for work in RACES:
+            print(f"{case} {work}", end="  ", flush=True, file=sys.stderr)
+            found.append(measured(work, load))
+    print(file=sys.stderr)
+    print(json.dumps({"machine": machine(), "kernels": found}))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
