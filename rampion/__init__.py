@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     from rampion.errors import TuningError as TuningError
     from rampion.features import Features as Features
     from rampion.features import Weights as Weights
+    from rampion.formats import load_nbest as load_nbest
+    from rampion.formats import load_references as load_references
+    from rampion.formats import load_runs as load_runs
+    from rampion.formats.weights import read as load_weights  # noqa: F401
+    from rampion.formats.weights import write as save_weights  # noqa: F401
     from rampion.losses import LOSSES as LOSSES
     from rampion.metrics import named as metric  # noqa: F401
     from rampion.recipes import RECIPES as RECIPES
@@ -42,13 +47,18 @@ _ROOMS = {
     "candidates": ("Candidates",),
     "errors": ("FormatError", "InputError", "RampionError", "RecipeError", "StoreError", "TuningError"),
     "features": ("Features", "Weights"),
+    "formats": ("load_nbest", "load_references", "load_runs"),
     "losses": ("LOSSES",),
     "recipes": ("RECIPES", "Recipe"),
     "text": ("References", "Texts"),
     "training": ("train",),
     "tuning": ("Reranker", "Tuned", "judge", "picks", "reranked", "tune"),
 }
-_HOMES = {name: (room, name) for room, names in _ROOMS.items() for name in names} | {"metric": ("metrics", "named")}
+_HOMES = {name: (room, name) for room, names in _ROOMS.items() for name in names} | {
+    "load_weights": ("formats.weights", "read"),
+    "metric": ("metrics", "named"),
+    "save_weights": ("formats.weights", "write"),
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -16,13 +17,32 @@ RECIPES = ("ramp1", "ramp2", "rampion", "soft-ramp3")
 TITLES = {"ramp1": "ramp 1", "ramp2": "ramp 2", "rampion": "ramp 3 (RAMPION)", "soft-ramp3": "soft ramp 3"}
 
 
-@app.command(epilog="[bold]Example[/bold]\n\n  rampion demo --seed 7")
+EXAMPLE = """
+[bold]Examples[/bold]
+
+  rampion demo --seed 7
+
+  rampion demo --out toy   (then: rampion tune toy/dev.jsonl --weights toy/initial.weights)
+"""
+
+
+@app.command(epilog=EXAMPLE)
 def demo(
     seed: Annotated[int, typer.Option("--seed", help="Another seed invents another pair of languages.")] = 1,
     segments: Annotated[
         int, typer.Option("--segments", min=20, help="Sentences; half to tune on, half held out.")
     ] = 800,
     k: Annotated[int, typer.Option("--k", min=2, help="Candidates a sentence.")] = 100,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="DIR",
+            help="Write the lists of both halves and the initial weights here, to try the other commands on.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Tune on a toy translation task invented from a seed, and rerank its held-out half."""
@@ -31,7 +51,8 @@ def demo(
     from decoder.toy import INITIAL, task
     from rampion.candidates import Candidates
     from rampion.features import Weights
-    from rampion.formats.jsonl import rows_of
+    from rampion.formats import jsonl
+    from rampion.formats import weights as weight_files
     from rampion.losses import ORACLE
     from rampion.significance import bootstrap, paired_bootstrap
     from rampion.text import References
@@ -42,11 +63,17 @@ def demo(
     speak(f"Inventing two languages and {segments} sentences, each with its {k} best translations ...")
     records = list(task(seed, segments, k))
     names = Names()
-    lists = Candidates.build(names, [[rows_of(records, names)]])[0]
+    lists = Candidates.build(names, [[jsonl.rows_of(records, names)]])[0]
     references = References.of(record["refs"] for record in records)
     half = np.arange(segments // 2), np.arange(segments // 2, segments)
     (dev, test), (dev_refs, test_refs) = [lists[part] for part in half], [references.take(part) for part in half]
     start = Weights.of(_flat(INITIAL))
+    if out:
+        out.mkdir(parents=True, exist_ok=True)
+        for name, part, refs in (("dev", dev, dev_refs), ("test", test, test_refs)):
+            jsonl.write(out / f"{name}.jsonl", [part.rows()], part.features.names, refs)
+        weight_files.write(out / "initial.weights", start)
+        speak(f"Writing {out}/dev.jsonl, {out}/test.jsonl and {out}/initial.weights ...")
     arbiter = judge(test, test_refs, "bleu")
     batch = arbiter.batch(test)
     first = batch.statistics[picks(test, start, lenient=True)]

@@ -3,16 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from os import PathLike
 from typing import NamedTuple
 
 import numpy as np
 
 from rampion.candidates import Candidates, Rows
 from rampion.errors import InputError
-from rampion.formats import container, jsonl, nbest, store
+from rampion.formats import container, jsonl, nbest, references, store
 from rampion.formats.files import FilePath, Skipped, head, shown
-from rampion.text import Texts
+from rampion.text import References, Texts
 from rampion.vocab import Labels, Names
+
+
+def load_nbest(path: FilePath) -> Candidates:
+    """The lists of a file of any format."""
+    return load_runs([path])[0]
+
+
+def load_runs(paths: Sequence[FilePath]) -> list[Candidates]:
+    """The lists of successive decodings, a file each, all with the same features."""
+    files = read_lists(paths)
+    return Candidates.build(files.names, files.runs)
+
+
+def load_references(paths: FilePath | Sequence[FilePath], lists: Candidates) -> References:
+    """The references of the lists' segments: from line-aligned files, `id ||| text` lines, or JSONL lists."""
+    return references.read([paths] if isinstance(paths, (str, PathLike)) else paths, lists.segments)
 
 
 class ListFiles(NamedTuple):

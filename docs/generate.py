@@ -1,0 +1,255 @@
+"""Refresh the generated parts of the pages: python docs/generate.py [--measure].
+
+A page holds `<!-- NAME -->` and `<!-- /NAME -->`; between them stands the answer of PARTS[NAME]. tests/test_docs.py
+checks that it is fresh, but for what is measured: --measure tunes every recipe on the lists of `rampion demo`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import inspect
+import re
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from importlib import import_module
+from itertools import pairwise
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = ("README.md", "docs/architecture.md", "docs/algorithms.md")
+PART = re.compile(r"<!-- (\w+) -->\n.*?<!-- /\1 -->", re.DOTALL)
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
+
+
+def first_sentence(thing: Any) -> str:
+    """Of a docstring."""
+    text = " ".join((inspect.getdoc(thing) or "").split("\n\n")[0].split())
+    return re.split(r"(?<=\.) (?=[A-Z])", text)[0].rstrip(".").replace("|", r"\|")
+
+
+def code(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+# The tables of algorithms
+
+
+def recipes() -> str:
+    from rampion.recipes import RECIPES, described
+
+    source = (ROOT / "rampion/recipes.py").read_text("utf-8").splitlines()
+    lines = {name: next(n for n, line in enumerate(source, 1) if f'"{name}":' in line) for name in RECIPES}
+    rows = [
+        [f"[`{name}`](../rampion/recipes.py#L{lines[name]})", *sides(row), row["solver"], row["policy"], cost(recipe),
+         f"`{row['cite']}`", row["note"]]
+        for name, recipe in RECIPES.items()
+        for row in [described(recipe)]
+    ]  # fmt: skip
+    return table(["recipe", "raises", "lowers", "solver", "policy", "cost", "cite", "note"], rows)
+
+
+def sides(row: dict[str, str]) -> tuple[str, str]:
+    return row["up"] or "–", row["down"]
+
+
+def cost(recipe: Any) -> str:
+    return f"{recipe.alpha:g} (1 − `{recipe.metric}`)" if recipe.alpha != 1 else f"1 − `{recipe.metric}`"
+
+
+def settings() -> str:
+    """Every number of every recipe; what all of them share stands above."""
+    from rampion.recipes import RECIPES
+
+    known = {name: recipe.settings() for name, recipe in RECIPES.items()}
+    columns = list(dict.fromkeys(setting for row in known.values() for setting in row))
+    shared = {
+        name: values.pop()
+        for name in columns
+        if len(values := {repr(row.get(name, "–")) for row in known.values()}) == 1
+    }
+    varied = [name for name in columns if name not in shared]
+    rows = ([f"`{name}`", *(shown(row.get(setting, "–")) for setting in varied)] for name, row in known.items())
+    alike = ", ".join(f"`{name}={value}`" for name, value in shared.items())
+    return f"In all recipes: {alike}.\n\n{table(['recipe', *varied], rows)}"
+
+
+def shown(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else "corpus order" if value is None else str(value)
+
+
+def losses() -> str:
+    from rampion.losses import LOSSES
+    from rampion.recipes import RECIPES, described
+
+    rows = []
+    for name, loss in LOSSES.items():
+        used = [recipe for recipe, row in RECIPES.items() if row.loss == loss]
+        row = described(RECIPES[used[0]])
+        value = f"−{formula(loss.up)} + {formula(loss.down)}"
+        rows.append([f"`{name}`", value, *sides(row), "yes" if loss.smooth else "no", code(used)])
+    return table(["loss", "value of a list", "raises", "lowers", "smooth", "recipes"], rows)
+
+
+def formula(side: Any) -> str:
+    over = {"anywhere": "", "reference": "_R", "oracle": "_O", "worst": "_W"}[side.where]
+    tilt = "" if abs(side.tilt) == 1 else f"{abs(side.tilt):g} "
+    tilted = f"({'s + ' if side.tilt > 0 else 's − '}{tilt}c)" if side.tilt else "s"
+    return f"{'LSE' if side.softness else 'max'}{over} {tilted}"
+
+
+def metrics() -> str:
+    from rampion.metrics import METRICS
+
+    rows = []
+    for name, (_, options) in METRICS.items():
+        alike = [option for option in options if options[option] == {"tokeniser": option}]
+        told = [f"`{option}` ({', '.join(f'{k} {v}' for k, v in sets.items())})"
+                for option, sets in options.items() if option not in alike]  # fmt: skip
+        rows.append([f"`{name}`", "; ".join([*told, *([f"tokeniser {code(alike)}"] if alike else [])])])
+    return table(["metric", "options"], rows)
+
+
+# The tables of the architecture
+
+
+def flow() -> tuple[str, ...]:
+    """The law of tests/test_architecture.py."""
+    tree = ast.parse((ROOT / "tests/test_architecture.py").read_text("utf-8"))
+    return next(
+        tuple(ast.literal_eval(node.value))
+        for node in tree.body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "FLOW"
+    )
+
+
+def rooms() -> str:
+    rows = []
+    for place in flow():
+        names = [name for name in place.split() if name != "__main__" and home(name)]
+        for name in names:
+            module = import_module("rampion" if name == "__init__" else f"rampion.{name}")
+            rows.append([f"[`{'rampion' if name == '__init__' else name}`](../{home(name)})", first_sentence(module)])
+    return table(["room", "what it holds"], rows)
+
+
+def home(room: str) -> str | None:
+    """The file or folder of a room that exists."""
+    places = (f"rampion/{room}.py", f"rampion/{room}/__init__.py")
+    return next((place for place in places if (ROOT / place).exists()), None)
+
+
+def kernels() -> str:
+    from rampion._kernels import MODULES
+
+    rows = []
+    for module, names in MODULES.items():
+        twin = import_module(f"rampion._reference.{module}")
+        for name in names:
+            where = f"[`{module}.pyx`](../rampion/_core/{module}.pyx), [twin](../rampion/_reference/{module}.py)"
+            rows.append([f"`{name}`", where, first_sentence(getattr(twin, name))])
+    return table(["kernel", "where", "what it does"], rows)
+
+
+def errors() -> str:
+    from rampion.errors import RampionError
+
+    def tree(kind: type[Exception]) -> Iterator[type[Exception]]:
+        yield kind
+        for child in kind.__subclasses__():
+            if child.__module__ == "rampion.errors":
+                yield from tree(child)
+
+    rows = (
+        [f"`{kind.__name__}`", f"`{kind.__mro__[1].__name__}`", first_sentence(kind)] for kind in tree(RampionError)
+    )
+    return table(["error", "is a", "meaning"], rows)
+
+
+def commands() -> str:
+    import typer
+
+    from rampion.cli import app
+
+    return table(["command", "what it does"], ([f"`rampion {name}`", (command.help or "").split("\n\n")[0]]
+                 for name, command in walk(typer.main.get_command(app))))  # fmt: skip
+
+
+def walk(command: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Every command that can be run, with its whole name."""
+    for part, child in getattr(command, "commands", {}).items():
+        if hasattr(child, "commands"):
+            yield from walk(child, f"{name}{part} ")
+        else:
+            yield f"{name}{part}", child
+
+
+# What is measured
+
+
+def measured() -> str:
+    """Every recipe with its defaults, from the initial weights of the demo."""
+    import numpy as np
+
+    import rampion
+    from rampion.cli.demo import demo
+    from rampion.significance import paired_bootstrap
+
+    with tempfile.TemporaryDirectory() as folder:
+        demo(seed=1, segments=800, k=100, out=Path(folder), as_json=True)
+        dev, test = (rampion.load_nbest(Path(folder, name)) for name in ("dev.jsonl", "test.jsonl"))
+        given, wanted = (rampion.load_references(Path(folder, name), lists)
+                         for name, lists in (("dev.jsonl", dev), ("test.jsonl", test)))  # fmt: skip
+        start = rampion.load_weights(Path(folder, "initial.weights"))
+    arbiter = rampion.judge(test, wanted, "bleu")
+    statistics = arbiter.batch(test).statistics
+    first = statistics[rampion.picks(test, start)]
+    rows = [["initial weights", "", f"{arbiter.metric.score(first.sum(axis=0)):.2f}", "", "", "1", ""]]
+    for name in rampion.RECIPES:
+        begun = process_time()
+        tuned = rampion.tune(dev, given, recipe=name, start=start)
+        taken = process_time() - begun
+        chosen = statistics[rampion.picks(test, tuned.weights)]
+        gain = paired_bootstrap(arbiter.metric, first, chosen)
+        score, interval = arbiter.metric.score(chosen.sum(axis=0)), f"[{gain.low:+.2f}, {gain.high:+.2f}]"
+        rows.append([f"`{name}`", f"{tuned.after.chosen:.2f}", f"{score:.2f}", f"{gain.score:+.2f}", interval,
+                     f"{tuned.shrunk:.3g}", f"{taken:.2f}"])  # fmt: skip
+    batch = rampion.judge(dev, given, "bleu").batch(dev)
+    reached = sum(bool(batch.stakes.reached[a:b].any()) for a, b in pairwise(dev.bounds.tolist()))
+    head = ["recipe", "BLEU, tuned on", "BLEU, held out", "gain", "95 % interval", "length", "CPU, s"]
+    size = np.diff(dev.bounds).mean()
+    return f"{len(dev.segments)} lists of {size:.0f} candidates; {reached} hold a reference.\n\n{table(head, rows)}"
+
+
+PARTS: dict[str, Callable[[], str]] = {
+    part.__name__: part for part in (recipes, settings, losses, metrics, rooms, kernels, errors, commands)
+}
+
+
+def refreshed(page: str, parts: dict[str, Callable[[], str]]) -> str:
+    """The text of a page with its generated parts made anew; parts without a function stay."""
+
+    def fill(name: str, found: re.Match[str]) -> str:
+        return f"<!-- {name} -->\n{parts[name]()}\n<!-- /{name} -->" if name in parts else found[0]
+
+    return PART.sub(lambda found: partial(fill, found[1])(found), page)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--measure", action="store_true", help="tune every recipe again")
+    parts = PARTS | ({"measured": measured} if parser.parse_args().measure else {})
+    for page in PAGES:
+        path = ROOT / page
+        path.write_text(refreshed(path.read_text("utf-8"), parts), "utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,210 @@
+"""The pages say what is so: code runs, tables are fresh, links lead somewhere, and nothing is left out."""
+
+from __future__ import annotations
+
+import doctest
+import importlib.util
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import pytest
+import typer
+
+import rampion
+from rampion import errors
+from rampion.cli import app
+from rampion.losses import LOSSES
+from rampion.metrics import METRICS
+from rampion.recipes import RECIPES
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]}
+COMMAND = typer.main.get_command(app)
+
+
+def generator() -> Any:
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs/generate.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+GENERATE = generator()
+COMMANDS = dict(GENERATE.walk(COMMAND))
+
+
+# Code
+
+
+class Block(NamedTuple):
+    """A fenced piece of a page, and the line it begins at."""
+
+    kind: str
+    line: int
+    text: str
+
+
+def blocks(page: str) -> Iterator[Block]:
+    for found in re.finditer(r"^```(\w*)\n(.*?)^```$", PAGES[page], re.MULTILINE | re.DOTALL):
+        yield Block(found[1], PAGES[page].count("\n", 0, found.start(2)), found[2])
+
+
+RUN = [page for page in PAGES if any(block.kind in ("python", "pycon", "console") for block in blocks(page))]
+SLOW = ("README.md", "docs/add-a-loss.md")
+
+
+@pytest.mark.parametrize("page", [pytest.param(page, marks=pytest.mark.slow) if page in SLOW else page for page in RUN])
+def test_code_runs_and_prints_what_the_page_says(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    module = ModuleType("page")
+    monkeypatch.setitem(sys.modules, "page", module)  # where dataclasses look
+    names = vars(module)
+    for kind, line, text in blocks(page):
+        if kind == "python":
+            exec(compile("\n" * line + text, page, "exec"), names)  # noqa: S102
+        elif kind == "pycon":
+            example = doctest.DocTestParser().get_doctest(text, names, page, page, line)
+            told: list[str] = []
+            runner = doctest.DocTestRunner(Checker())
+            assert runner.run(example, out=told.append, clear_globs=False).failed == 0, "".join(told)
+            names.update(example.globs)
+        elif kind == "console":
+            for command, expected in sessions(text):
+                printed = run(command, tmp_path)
+                assert alike(printed, expected), f"{page}: $ {command} prints\n{printed}"
+
+
+class Checker(doctest.OutputChecker):
+    def check_output(self, want: str, got: str, optionflags: int) -> bool:
+        return alike(got, want)
+
+
+def sessions(text: str) -> Iterator[tuple[str, str]]:
+    """`$ command`, and the lines it prints."""
+    for session in text.split("$ ")[1:]:
+        command, _, printed = session.partition("\n")
+        yield command, printed
+
+
+def run(command: str, folder: Path) -> str:
+    """What a command prints to either stream. The demo runs once, and leaves the lists that the others read."""
+    words = shlex.split("rampion demo --out toy" if command == "make demo" else command)
+    if words[0] == "rampion":
+        words[:1] = [sys.executable, "-Wignore", "-m", "rampion"]
+    home = str(Path(rampion.__path__[0]).parent)
+    answer = subprocess.run(
+        words,
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": home, "NO_COLOR": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert answer.returncode == 0, answer.stdout
+    return re.sub(r"Writing .*\n", "", answer.stdout) if command == "make demo" else answer.stdout
+
+
+NUMBER = re.compile(r"(?<![\w.])[-+]?\d+\.\d+(?:e[-+]?\d+)?")
+
+
+def alike(printed: str, expected: str) -> bool:
+    """The same words and integers, and nearly the same decimals: libm and SciPy differ in the last bits."""
+    found, wanted = (re.sub(r"version:\S+", "", text) for text in (printed, expected))
+    skeletons = [NUMBER.sub("#", text).split() for text in (found, wanted)]
+    numbers = [[float(number) for number in NUMBER.findall(text)] for text in (found, wanted)]
+    return skeletons[0] == skeletons[1] and numbers[0] == pytest.approx(numbers[1], rel=0.03, abs=0.03)
+
+
+# Tables and links
+
+
+@pytest.mark.parametrize("page", GENERATE.PAGES)
+def test_generated_parts_are_fresh(page):
+    fresh = GENERATE.refreshed(PAGES[page], GENERATE.PARTS)
+    assert fresh == PAGES[page], "run: python docs/generate.py"
+
+
+def test_every_generated_part_has_its_place():
+    whole = "\n".join(PAGES.values())
+    for name in [*GENERATE.PARTS, "measured"]:
+        assert whole.count(f"<!-- {name} -->\n|") + len(re.findall(rf"<!-- {name} -->\n\w", whole)) == 1, name
+
+
+def anchors(page: str) -> set[str]:
+    """What GitHub calls the headings of a page."""
+    headings = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```$", "", page, flags=re.MULTILINE | re.DOTALL), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)\s]+)\)", PAGES[page]):
+        place, _, anchor = target.partition("#")
+        if place.startswith("http"):
+            continue
+        path = (ROOT / page).parent / place if place else ROOT / page
+        assert path.exists(), f"{page}: {target}"
+        if path.suffix == ".md" and anchor:
+            assert anchor in anchors(path.read_text("utf-8")), f"{page}: {target}"
+
+
+def test_cited_sections_exist():
+    headings = set(re.findall(r"^##+ (S[\d.]*\d) ", PAGES["docs/algorithms.md"], re.MULTILINE))
+    points = set(re.findall(r"\*\*([CF]\d)\b", PAGES["docs/algorithms.md"]))
+    for room in ("rampion", "decoder", "tests", "benchmarks"):
+        for path in (ROOT / room).rglob("*.p*"):
+            if path.suffix in (".py", ".pyx", ".pxd", ".pyi"):
+                text = re.sub(r"# noqa.*", "", path.read_text("utf-8"))
+                for cited in re.findall(r"(?<!\w)S\d+(?:\.\d+)?(?!\w)(?!\")", text):
+                    assert cited in headings, f"{path.relative_to(ROOT)} cites {cited}"
+                for cited in re.findall(r"\(S1, (C\d)\)", text):
+                    assert cited in points, f"{path.relative_to(ROOT)} cites S1, {cited}"
+
+
+# Completeness
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help_and_examples_that_parse(name):
+    command = COMMANDS[name]
+    assert command.help
+    for parameter in command.params:
+        assert getattr(parameter, "help", None), f"{name}: {parameter.name} has no help"
+    examples = re.findall(rf"^ +rampion ({name}\b.*)$", command.epilog or "", re.MULTILINE)
+    assert examples
+    for example in examples:
+        words = shlex.split(re.sub(r"\s{2,}\(.*\)$", "", example).partition(" < ")[0].partition(" >> ")[0])
+        command.make_context(name, words[len(name.split()) :])
+
+
+def test_the_shell_examples_of_the_pages_name_what_exists():
+    """Commands and options in pages, also where they are not run."""
+    for page, text in PAGES.items():
+        for line in re.findall(r"^(?: {4}|\$ )rampion (.*)$", text, re.MULTILINE):
+            name = next((name for name in COMMANDS if f"{line} ".startswith(f"{name} ")), None)
+            assert name, f"{page}: rampion {line}"
+            known = {option for parameter in COMMANDS[name].params for option in parameter.opts}
+            assert set(re.findall(r"(?<!\S)--?[a-z][\w-]*", line)) <= known | {"--help"}, f"{page}: rampion {line}"
+
+
+def test_every_recipe_loss_metric_and_error_is_in_the_pages():
+    algorithms, architecture = PAGES["docs/algorithms.md"], PAGES["docs/architecture.md"]
+    for name in [*RECIPES, *LOSSES, *METRICS]:
+        assert f"`{name}`" in algorithms, name
+    for name, thing in vars(errors).items():
+        if isinstance(thing, type) and issubclass(thing, Exception):
+            assert f"`{name}`" in architecture, name
+
+
+def test_every_public_name_can_be_imported():
+    for name in dir(rampion):
+        assert getattr(rampion, name)
+    with pytest.raises(AttributeError, match="has no attribute 'rampoin'"):
+        _ = rampion.rampoin
