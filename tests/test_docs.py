@@ -97,7 +97,7 @@ def run(command: str, folder: Path) -> str:
     """What a command prints to either stream. The demo runs once, and leaves the lists that the others read."""
     words = shlex.split("rampion demo --out toy" if command == "make demo" else command)
     if words[0] == "rampion":
-        words[:1] = [sys.executable, "-Wignore", "-m", "rampion"]
+        words[:1] = [sys.executable, "-m", "rampion"]
     home = str(Path(rampion.__path__[0]).parent)
     answer = subprocess.run(
         words,
