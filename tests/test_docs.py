@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import doctest
 import importlib.util
+import inspect
 import os
 import re
 import shlex
 import subprocess
 import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -18,11 +20,14 @@ import pytest
 import typer
 
 import rampion
-from rampion import errors
+from decoder.toy import task
+from rampion import Candidates, References, errors
 from rampion.cli import app
+from rampion.formats import jsonl, nbest, references
 from rampion.losses import LOSSES
 from rampion.metrics import METRICS
 from rampion.recipes import RECIPES
+from rampion.vocab import Names
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]}
@@ -57,7 +62,7 @@ def blocks(page: str) -> Iterator[Block]:
 
 
 RUN = [page for page in PAGES if any(block.kind in ("python", "pycon", "console") for block in blocks(page))]
-SLOW = ("README.md", "docs/add-a-loss.md")
+SLOW = ("README.md", "docs/add-a-loss.md", "docs/tune-a-decoder.md")
 
 
 @pytest.mark.parametrize("page", [pytest.param(page, marks=pytest.mark.slow) if page in SLOW else page for page in RUN])
@@ -79,6 +84,25 @@ def test_code_runs_and_prints_what_the_page_says(page, tmp_path, monkeypatch):
             for command, expected in sessions(text):
                 printed = run(command, tmp_path)
                 assert alike(printed, expected), f"{page}: $ {command} prints\n{printed}"
+
+
+def test_the_example_of_the_package_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = Names()
+    records = list(task(seed=1, segments=6, k=5))
+    lists = Candidates.build(names, [[jsonl.rows_of(records, names)]])[0]
+    nbest.write("dev.nbest.gz", [lists.rows()], lists.features.names)
+    references.write(["dev.en.0", "dev.en.1"], References.of(record["refs"] for record in records))
+    example = textwrap.dedent("\n".join(re.findall(r"^ {4}.*", inspect.getdoc(rampion), re.MULTILINE)))
+    found: dict[str, Any] = {"rampion": rampion}
+    exec(example, found)  # noqa: S102
+    assert set(found["text"].split()) <= set(" ".join(lists.texts).split())
+    rampion.save_weights("dev.weights", found["tuned"].weights)
+    assert dict(rampion.load_weights("dev.weights")) == dict(found["tuned"].weights)
+    first, second = rampion.load_runs(["dev.nbest.gz", "dev.nbest.gz"])
+    assert list(first.texts) == list(second.texts) == list(lists.texts)
+    assert first.features.same(second.features)
+    assert rampion.load_references("dev.en.0", first)[5] == records[5]["refs"][:1]
 
 
 class Checker(doctest.OutputChecker):
@@ -187,7 +211,7 @@ def test_every_command_has_help_and_examples_that_parse(name):
 def test_the_shell_examples_of_the_pages_name_what_exists():
     """Commands and options in pages, also where they are not run."""
     for page, text in PAGES.items():
-        for line in re.findall(r"^(?: {4}|\$ )rampion (.*)$", text, re.MULTILINE):
+        for line in re.findall(r"^(?: {4,}|\$ )rampion (.*)$", text, re.MULTILINE):
             name = next((name for name in COMMANDS if f"{line} ".startswith(f"{name} ")), None)
             assert name, f"{page}: rampion {line}"
             known = {option for parameter in COMMANDS[name].params for option in parameter.opts}
