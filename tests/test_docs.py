@@ -11,6 +11,7 @@ import shlex
 import subprocess
 import sys
 import textwrap
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -22,6 +23,7 @@ import typer
 import rampion
 from decoder.toy import task
 from rampion import Candidates, References, errors
+from rampion.citations import BIBTEX
 from rampion.cli import app
 from rampion.formats import jsonl, nbest, references
 from rampion.losses import LOSSES
@@ -232,3 +234,13 @@ def test_every_public_name_can_be_imported():
         assert getattr(rampion, name)
     with pytest.raises(AttributeError, match="has no attribute 'rampoin'"):
         _ = rampion.rampoin
+
+
+def test_one_version_and_the_paper_everywhere():
+    citation = (ROOT / "CITATION.cff").read_text("utf-8")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert f"\nversion: {rampion.__version__}\n" in citation
+    assert project["version"] == rampion.__version__
+    assert rampion.__version__ in PAGES["CHANGELOG.md"]
+    for line in re.findall(r"^    title: (.+)", citation, re.MULTILINE):
+        assert any(line in re.sub(r"[{}]", "", entry) for entry in BIBTEX.values()), line
