@@ -27,7 +27,7 @@ from rampion._kernels import MODULES
 from rampion.candidates import Candidates, Lists, Rows, _Work
 from rampion.losses import FEAR, HOPE, Stance
 from rampion.metrics.bleu import ORDER
-from rampion.metrics.tokens import Tokens
+from rampion.metrics.tokens import Tokens, empty_table
 from rampion.stakes import Stakes
 from rampion.text import References, Texts
 from rampion.vocab import Labels, Names
@@ -344,8 +344,7 @@ def words(load: Load) -> Race:
 
 def ngrams(load: Load) -> Race:
     candidates, references = load.tokens
-    widest = int(np.diff(references.bounds[references.segments]).max())
-    table = np.empty((3, 1 << (2 * ORDER * widest).bit_length()), np.int64)
+    table = empty_table(references, ORDER)
     matches = np.empty((len(load.store), ORDER), np.int64)
     return Race(
         "ngrams", len(matches), "candidate",

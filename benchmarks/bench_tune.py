@@ -98,7 +98,7 @@ def steps(folder: Path) -> list[dict[str, Any]]:
     batch = arbiter.batch(lists)
     done("statistics")
     start = Weights(lists.features, weights.read(initial).onto(lists.features))
-    tuned = learn(recipe, arbiter, batch, start, start, lambda row: None)
+    tuned = learn(recipe, batch, start, start, lambda row: None)
     done("10 rounds of 5 passes")
     weights.write(folder / "tuned", tuned)
     done("write")
