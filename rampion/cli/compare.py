@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 from glob import glob
-from pathlib import Path
+from os.path import exists
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -115,7 +115,7 @@ def _systems(given: Sequence[str]) -> dict[str, list[str]]:
     systems: dict[str, list[str]] = {}
     for one in given:
         name, equals, outputs = one.partition("=")
-        if not equals or Path(one).exists():
+        if not equals or exists(one):
             name, outputs = one, ""
         for output in outputs.split(",") if outputs else [one]:
             systems.setdefault(name, []).extend(sorted(glob(output)) or [output])
@@ -124,9 +124,8 @@ def _systems(given: Sequence[str]) -> dict[str, list[str]]:
         raise InputError(f"there is one system, {base}; name a baseline and at least one system to compare with it")
     for name, more in others:
         if len(more) != len(runs):
-            raise InputError(
-                f"{name} has {len(more)} runs and {base} has {len(runs)}; give all systems the same number"
-            )
+            found = f"{base} has {len(runs)} and {name} has {len(more)}"
+            raise InputError(f"unequal numbers of runs: {found}; give as many outputs of every system")
     return systems
 
 
