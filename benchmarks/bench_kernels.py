@@ -26,7 +26,7 @@ from scipy.sparse import csr_array
 from rampion._kernels import MODULES
 from rampion.candidates import Candidates, Lists, Rows, _Work
 from rampion.losses import FEAR, HOPE, Stance
-from rampion.metrics.bleu import ORDER
+from rampion.metrics.bleu import ORDER, Bleu
 from rampion.metrics.tokens import Tokens, empty_table
 from rampion.stakes import Stakes
 from rampion.text import References, Texts
@@ -36,6 +36,7 @@ Array = NDArray[Any]
 Numbers = Callable[[], Array | None]
 
 RATE, PULL = 1e-4, 1e-7
+TRIALS = 200
 
 
 @dataclass
@@ -110,6 +111,12 @@ class Load:
     @cached_property
     def blocks(self) -> list[Any]:
         return [self.matrix[start:end] for start, end in pairwise(self.store.bounds.tolist())]
+
+    @cached_property
+    def systems(self) -> tuple[Array, Array]:
+        """BLEU's statistics of the first and of the last candidate of every list."""
+        rows = Bleu().statistics(self.store.texts, self.store.bounds, self.references).astype(np.float64)
+        return rows[self.store.bounds[:-1]], rows[self.store.bounds[1:] - 1]
 
 
 class Race(NamedTuple):
@@ -364,6 +371,43 @@ def sacrebleu_matches(load: Load) -> Array:
     return np.array(rows)[:, 2 : 2 + ORDER]
 
 
+def draw(load: Load) -> Race:
+    """Bootstrap samples of two systems, the first and the last candidates of the lists."""
+    rows, streams = np.hstack(load.systems), np.arange(TRIALS, dtype=np.uint64)
+    picks, totals = np.empty(len(rows), np.int64), np.empty((TRIALS, rows.shape[1]))
+
+    def prepare() -> tuple[Any, ...]:
+        totals[:] = 0.0
+        return rows, streams, picks, totals
+
+    def indexed() -> None:
+        for sample in rows[load.random.integers(0, len(rows), (TRIALS, len(rows)))]:
+            sample.sum(axis=0)
+
+    return Race(
+        "draw", TRIALS * len(rows), "row", prepare, lambda arguments: arguments[-1:], {"NumPy, as sacrebleu": indexed}
+    )
+
+
+def deal(load: Load) -> Race:
+    """Deals of the same two systems."""
+    first, second = load.systems
+    rows, streams = np.stack([first, second], axis=1).reshape(-1, first.shape[1]), np.arange(TRIALS, dtype=np.uint64)
+    deck, picks, totals = np.empty(2, np.int64), np.empty(len(first), np.int64), np.empty((TRIALS, first.shape[1]))
+
+    def prepare() -> tuple[Any, ...]:
+        totals[:] = 0.0
+        return rows, streams, deck, picks, totals
+
+    def selected() -> None:
+        chosen = load.random.integers(2, size=(TRIALS, len(first)), dtype=bool)
+        np.add(chosen @ first, ~chosen @ second)
+
+    return Race(
+        "deal", TRIALS * len(first), "row", prepare, lambda arguments: arguments[-1:], {"NumPy, as sacrebleu": selected}
+    )
+
+
 RACES: dict[str, Callable[[Load], Race]] = {
     "score": score,
     "gather": gather,
@@ -379,6 +423,8 @@ RACES: dict[str, Callable[[Load], Race]] = {
     "cut": cut,
     "words": words,
     "ngrams": ngrams,
+    "draw": draw,
+    "deal": deal,
 }
 
 

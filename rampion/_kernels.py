@@ -18,6 +18,7 @@ MODULES = {
     "ngrams": ("ngrams",),
     "pack": ("pack",),
     "parse": ("cut", "parse"),
+    "resample": ("deal", "draw"),
     "score": ("score",),
     "words": ("words",),
 }
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from rampion._core.pack import pack as pack
     from rampion._core.parse import cut as cut
     from rampion._core.parse import parse as parse
+    from rampion._core.resample import deal as deal
+    from rampion._core.resample import draw as draw
     from rampion._core.score import score as score
     from rampion._core.words import words as words
 else:

@@ -52,6 +52,28 @@ BIBTEX = {
   pages     = {501--507},
   year      = {2004}
 }""",
+    "koehn2004": """@inproceedings{koehn2004,
+  author    = {Philipp Koehn},
+  title     = {Statistical Significance Tests for Machine Translation Evaluation},
+  booktitle = {Proceedings of EMNLP},
+  pages     = {388--395},
+  year      = {2004}
+}""",
+    "riezler2005": """@inproceedings{riezler2005,
+  author    = {Stefan Riezler and John T. Maxwell},
+  title     = {On Some Pitfalls in Automatic Evaluation and Significance Testing for {MT}},
+  booktitle = {Proceedings of the {ACL} Workshop on Intrinsic and Extrinsic Evaluation Measures
+               for Machine Translation and/or Summarization},
+  pages     = {57--64},
+  year      = {2005}
+}""",
+    "clark2011": """@inproceedings{clark2011,
+  author    = {Jonathan H. Clark and Chris Dyer and Alon Lavie and Noah A. Smith},
+  title     = {Better Hypothesis Testing for Statistical Machine Translation: Controlling for Optimizer Instability},
+  booktitle = {Proceedings of ACL-HLT},
+  pages     = {176--181},
+  year      = {2011}
+}""",
     "post2018": """@inproceedings{post2018,
   author    = {Matt Post},
   title     = {A Call for Clarity in Reporting {BLEU} Scores},

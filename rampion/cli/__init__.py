@@ -22,7 +22,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-COMMANDS = ("demo", "tune", "rerank", "inspect", "score", "weights", "store", "recipes", "cite")
+COMMANDS = ("demo", "tune", "rerank", "inspect", "score", "compare", "weights", "store", "recipes", "cite")
 
 
 def _version(wanted: bool) -> None:

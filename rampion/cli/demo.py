@@ -11,7 +11,7 @@ from rampion.cli import app, table
 from rampion.cli.options import Json
 
 if TYPE_CHECKING:
-    from rampion.significance import Interval
+    from rampion.significance import Bootstrapped
 
 RECIPES = ("ramp1", "ramp2", "rampion", "soft-ramp3")
 TITLES = {"ramp1": "ramp 1", "ramp2": "ramp 2", "rampion": "ramp 3 (RAMPION)", "soft-ramp3": "soft ramp 3"}
@@ -125,5 +125,5 @@ def _flat(weights: Any) -> dict[str, float]:
     return flat
 
 
-def _gain(name: str, gain: Interval) -> tuple[str, str]:
+def _gain(name: str, gain: Bootstrapped) -> tuple[str, str]:
     return ("", "") if name == "initial weights" else (f"{gain.score:+.2f}", f"[{gain.low:+.2f}, {gain.high:+.2f}]")
