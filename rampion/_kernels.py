@@ -15,8 +15,10 @@ MODULES = {
     "epoch": ("epoch",),
     "gather": ("gather",),
     "intern": ("find", "intern"),
+    "mira": ("mira",),
     "ngrams": ("ngrams",),
     "pack": ("pack",),
+    "pairs": ("pairs",),
     "parse": ("cut", "parse"),
     "resample": ("deal", "draw"),
     "score": ("score",),
@@ -33,8 +35,10 @@ if TYPE_CHECKING:
     from rampion._core.gather import gather as gather
     from rampion._core.intern import find as find
     from rampion._core.intern import intern as intern
+    from rampion._core.mira import mira as mira
     from rampion._core.ngrams import ngrams as ngrams
     from rampion._core.pack import pack as pack
+    from rampion._core.pairs import pairs as pairs
     from rampion._core.parse import cut as cut
     from rampion._core.parse import parse as parse
     from rampion._core.resample import deal as deal

@@ -22,10 +22,14 @@ Where = Literal["anywhere", "reference", "oracle", "worst"]
 
 
 class Stance(NamedTuple):
-    """A side over given lists, as the kernels take it: a handicap for every candidate, and a softness."""
+    """A side over given lists, as the kernels take it: a handicap and a tilt for every candidate, and a softness.
+
+    A candidate that may not stand on the side has the handicap -inf, and still a tilt: what standing there would cost.
+    """
 
     handicap: Reals
     softness: float
+    tilt: Reals
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +48,9 @@ class Side:
         return replace(self, softness=temperature)
 
     def stance(self, stakes: Stakes) -> Stance:
-        """Candidates that may not stand on this side get the handicap -inf."""
-        handicap = self.tilt * stakes.costs if self.tilt else np.zeros(len(stakes.costs))
-        if self.where != "anywhere":
-            handicap[~_standing(self.where, stakes)] = -np.inf
-        return Stance(handicap, self.softness)
+        tilt = self.tilt * stakes.costs if self.tilt else np.zeros(len(stakes.costs))
+        handicap = tilt if self.where == "anywhere" else np.where(_standing(self.where, stakes), tilt, -np.inf)
+        return Stance(handicap, self.softness, tilt)
 
     def mass(self, stakes: Stakes, scores: Reals) -> Reals:
         """The derivative of the side: one winner a segment, or the softmax."""
@@ -123,7 +125,7 @@ class Pinned(Sided):
         return self.down.softness > 0
 
     def stances(self, stakes: Stakes) -> tuple[Stance, Stance]:
-        return Stance(self.mass, -1.0), self.down.stance(stakes)
+        return Stance(self.mass, -1.0, self.mass), self.down.stance(stakes)
 
 
 LOSSES: dict[str, Loss] = {      # raise the score of …           lower the score of …
@@ -138,6 +140,7 @@ LOSSES: dict[str, Loss] = {      # raise the score of …           lower the sc
     "perceptron":       Contrast(up=REFERENCE,                    down=MODEL),
     "kbest-perceptron": Contrast(up=ORACLE,                       down=MODEL),
     "gamma-perceptron": Contrast(up=Side(tilt=-10.0),             down=MODEL),
+    "oracle-worst":     Contrast(up=ORACLE,                       down=Side(tilt=+1.0, where="worst")),
     "hinge":            Contrast(up=REFERENCE,                    down=FEAR),
     "softmax-margin":   Contrast(up=REFERENCE,                    down=FEAR.soft()),
     "log":              Contrast(up=REFERENCE,                    down=MODEL.soft()),

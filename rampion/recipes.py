@@ -9,9 +9,12 @@ from typing import Any, Literal, Self
 from rampion.errors import RecipeError
 from rampion.expected import Risk
 from rampion.losses import LOSSES, Contrast, Side
+from rampion.mira import BatchMira
+from rampion.pairwise import Pairs
 from rampion.policies import Merge, Replace
+from rampion.pro import Pro
 from rampion.protocols import Loss, Policy, Solver
-from rampion.solvers import Cccp, Descent, Lbfgs
+from rampion.solvers import Best, Cccp, Descent, Lbfgs
 from rampion.updates import Mira, Sgd
 
 
@@ -73,6 +76,11 @@ def _ssd(rate: float = 1e-4, l2: float = 1.0) -> Cccp:
     return Cccp(Descent(Sgd(rate), epochs=5, l2=l2), rounds=10)
 
 
+def _pa(epochs: int) -> Descent:
+    """Averaged passive-aggressive passes in random order (S7.3)."""
+    return Descent(Mira(0.01), epochs, seed=0, averaged=True)
+
+
 RECIPES = {
     #                        loss                        optimiser                             candidates
     "rampion":          Recipe(LOSSES["ramp3"],            _ssd(),                               Replace(), cite="gimpel2012", note="A1: Algorithm 1"),
@@ -94,6 +102,11 @@ RECIPES = {
     "latent-log":       Recipe(LOSSES["latent-log"],       Lbfgs(l2=1.0),                        Replace(), cite="gimpel2012", note="A18: sec. 3.4"),
     "och-ney":          Recipe(LOSSES["och-ney"],          Cccp(Lbfgs(l2=1.0)),                  Replace(), cite="och2002", note="A19: the list's oracle as reference"),
     "hope-log":         Recipe(LOSSES["hope-log"],         Cccp(Lbfgs(l2=1.0)),                  Replace(), cite="och2002", note="A19: the hope as reference"),
+    "mira":             Recipe(LOSSES["ramp3"],            Best(BatchMira(0.01, epochs=60)),     Merge(), k=100, iterations=25, cite="cherry2012", note="A24: batch MIRA; costs are BLEU in a pseudo-corpus, the averaged weights of the best epoch"),
+    "mira-sentence":    Recipe(LOSSES["ramp3"],            Best(_pa(epochs=60)),                 Merge(), k=100, iterations=25, cite="cherry2012", note="A24 with sentence costs, for any metric"),
+    "mira-online":      Recipe(LOSSES["oracle-worst"],     _pa(epochs=15),                       Replace(), k=250, cite="crammer2006", note="A25: k-best MIRA as in cdec; the list's oracle against its worst"),
+    "pro":              Recipe(Pairs(),                    Pro(psi=0.1, rounds=25, l2=1.0),      Merge(), alpha=1.0, k=1500, iterations=25, cite="hopkins2011", note="A22: 25 rounds of interpolation on fixed lists; rounds=1 if a decoder makes new ones"),
+    "pro-regularised":  Recipe(Pairs(),                    Pro(psi=0.1, rounds=25, l2=500.0),    Merge(), alpha=1.0, k=1500, iterations=25, cite="hopkins2011", note="A23: L2 as strong as cdec's"),
     "risk":             Recipe(Risk(),                     Lbfgs(l2=0.01),                       Merge(), alpha=1.0, cite="smith2006", note="A20: without annealing"),
 }  # fmt: skip
 
@@ -101,7 +114,7 @@ RECIPES = {
 def described(recipe: Recipe) -> dict[str, str]:
     """A row in words: what it raises and lowers, how it moves, which candidates it keeps, and whom to cite."""
     loss = recipe.loss
-    up, down = map(_side, (loss.up, loss.down)) if isinstance(loss, Contrast) else ("", f"E[cost], {loss!r}")
+    up, down = map(_side, (loss.up, loss.down)) if isinstance(loss, Contrast) else ("", repr(loss))
     return {
         "up": up,
         "down": down,

@@ -1,4 +1,4 @@
-"""How to get to small loss: Descent, the only training loop; Cccp around another solver; LBFGS through SciPy.
+"""How to get to small loss: Descent, the only training loop; Cccp and Best around another solver; LBFGS through SciPy.
 
 All minimise  sum of losses + (l2 / 2) |weights - origin|^2.
 """
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rampion import _kernels
 from rampion.errors import RecipeError
-from rampion.losses import Contrast, Pinned, Sided
+from rampion.losses import MODEL, Contrast, Pinned, Sided
 from rampion.protocols import Loss, Pace, Solver, Update, Watch
 from rampion.stakes import Batch
 
@@ -22,16 +22,24 @@ Reals = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Descent(Solver):
-    """(Sub)gradient descent: a step after every segment (Algorithm 1's SSD), in any order, or after all."""
+    """(Sub)gradient descent: a step after every segment (Algorithm 1's SSD), in any order, or after all.
+
+    Averaged, the answer is the mean of the weights after every visit to a segment, those that moved nothing too.
+    """
 
     update: Update
     epochs: int = 5
     after: Literal["segment", "all"] = "segment"
     l2: float = 0.0
     seed: int | None = None  # None: corpus order
+    averaged: bool = False
 
     def check(self, loss: Loss) -> None:
         if self.after == "all":
+            if self.averaged:
+                raise RecipeError(
+                    "only the weights after every segment are averaged; use Descent(..., after='segment')"
+                )
             return
         if not isinstance(self.update, Pace):
             raise RecipeError(f"{_name(self.update)} cannot step after every segment; use Descent(..., after='all')")
@@ -53,14 +61,17 @@ class Descent(Solver):
         if decay >= 1:
             raise RecipeError(f"the L2 pull of one step is {decay:g} of the way back; use a smaller rate or l2")
         movement = weights - origin
+        total = np.zeros(len(weights) if self.averaged else 0)
+        answer = weights
         work = np.empty(2 * lists.local_size + 3 * lists.longest)
         shuffle = np.random.default_rng(self.seed)
         for epoch in range(self.epochs):
             order = segments if self.seed is None else shuffle.permutation(segments)
-            _kernels.epoch(lists, order, up, down, (cap, curvature, decay), origin, movement, work)
+            _kernels.epoch(lists, order, up, down, (cap, curvature, decay), origin, movement, total, work)
+            answer = origin + (total / ((epoch + 1) * max(1, len(segments))) if self.averaged else movement)
             if watch:
-                watch(epoch + 1, origin + movement)
-        return origin + movement
+                watch(epoch + 1, answer)
+        return answer
 
     def _batch(self, loss: Loss, batch: Batch, weights: Reals, origin: Reals, watch: Watch | None) -> Reals:
         weights = weights.copy()
@@ -93,6 +104,31 @@ class Cccp(Solver):
             if watch:
                 watch(round_ + 1, weights)
         return weights
+
+
+@dataclass(frozen=True, slots=True)
+class Best(Solver):
+    """Of the inner solver's rounds, the first whose choices score best on the very lists it learns from (S7.2)."""
+
+    inner: Solver
+
+    def check(self, loss: Loss) -> None:
+        self.inner.check(loss)
+
+    def solve(self, loss: Loss, batch: Batch, weights: Reals, origin: Reals, watch: Watch | None = None) -> Reals:
+        sign = 1.0 if batch.metric.higher_is_better else -1.0
+        best, chosen = -np.inf, weights
+
+        def keep(round_: int, found: Reals) -> None:
+            nonlocal best, chosen
+            score = sign * batch.corpus_score(MODEL.picks(batch.stakes, batch.scores(found)))
+            if score > best:
+                best, chosen = score, found.copy()
+            if watch:
+                watch(round_, found)
+
+        last = self.inner.solve(loss, batch, weights, origin, keep)
+        return chosen if best > -np.inf else last
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ FLOW = (
     "formats",
     "losses pairwise expected",
     "updates",
-    "solvers mert",
+    "solvers mert mira pro",
     "policies",
     "recipes",
     "training",

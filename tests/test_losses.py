@@ -42,6 +42,8 @@ def per_list(side, scores, stakes):
             stand = stakes.reached[start:end]
         elif side.where == "oracle":
             stand = cost == cost.min(initial=np.inf)
+        elif side.where == "worst":
+            stand = cost == cost.max(initial=-np.inf)
         else:
             stand = np.ones(end - start, bool)
         v = (scores[start:end] + side.tilt * cost)[stand]

@@ -1,12 +1,12 @@
 from rampion.candidates import Offsets, Reals
 
 def side(
-    scores: Reals, stance: tuple[Reals, float], bounds: Offsets, work: Reals, values: Reals, masses: Reals
+    scores: Reals, stance: tuple[Reals, float, Reals], bounds: Offsets, work: Reals, values: Reals, masses: Reals
 ) -> None: ...
 def contrast(
     scores: Reals,
-    up: tuple[Reals, float],
-    down: tuple[Reals, float],
+    up: tuple[Reals, float, Reals],
+    down: tuple[Reals, float, Reals],
     bounds: Offsets,
     work: Reals,
     values: Reals,

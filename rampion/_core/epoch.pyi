@@ -3,10 +3,11 @@ from rampion.candidates import Lists, Offsets, Reals
 def epoch(
     lists: Lists,
     order: Offsets,
-    up: tuple[Reals, float],
-    down: tuple[Reals, float],
+    up: tuple[Reals, float, Reals],
+    down: tuple[Reals, float, Reals],
     step: tuple[float, float, float],
     origin: Reals,
     movement: Reals,
+    total: Reals,
     work: Reals,
 ) -> float: ...

@@ -1,48 +1,44 @@
 """Online passes of a contrast loss: visit segments in a given order, step after each (S4, Algorithm 1; S4.3).
 
 Weights are origin + scale * movement, so that pulling all of them towards the origin costs one product.
-A step is min(cap, violation / (curvature |df|^2)): curvature 0 is SGD with the rate cap, curvature 1 the PA-I step.
+swept is the sum of the scales since the last fold: what total has yet to get of a movement made before them.
 Twin: rampion/_reference/epoch.py
 """
 
 from libc.math cimport INFINITY
 
+from rampion._core.pace cimport step_length
 from rampion._core.pull cimport pull
 from rampion._core.segment cimport add_slopes, fill_scores
 from rampion._core.types cimport id_t, real, row_t
 
 
-cdef inline real step_length(real cap, real curvature, real violation, const real[::1] work, row_t base, row_t size) \
-        except? -1.0 nogil:
-    cdef real square = 0.0
+cdef inline int fold(real[::1] movement, real scale, real[::1] total, real swept) except -1 nogil:
     cdef row_t j
-    if curvature == 0.0:
-        return cap
-    for j in range(base, base + size):
-        square += work[j] * work[j]
-    if square == 0.0 or violation <= 0.0:
-        return 0.0
-    return min(cap, violation / (curvature * square))
-
-
-cdef inline int fold(real[::1] movement, real scale) except -1 nogil:
-    cdef row_t j
-    for j in range(movement.shape[0]):
-        movement[j] *= scale
+    for j in range(total.shape[0]):
+        total[j] += swept * movement[j]
+    if scale != 1.0:
+        for j in range(movement.shape[0]):
+            movement[j] *= scale
     return 0
 
 
-def epoch(lists, const row_t[::1] order, up, down, step, const real[::1] origin, real[::1] movement, real[::1] work):
+def epoch(
+    lists, const row_t[::1] order, up, down, step, const real[::1] origin, real[::1] movement, real[::1] total,
+    real[::1] work,
+):
     """Take movement through the segments of order, return the summed violations; step is (cap, curvature, decay).
 
     work holds the widest segment's weights and gradient, then the longest segment's scores, masses and powers.
+    total, unless empty, gains the movement as it is after each segment.
     """
     cdef const row_t[::1] bounds = lists.bounds, feature_bounds = lists.feature_bounds
     cdef const row_t[::1] entry_bounds = lists.entry_bounds
     cdef const real[::1] dense = lists.dense, values = lists.values, up_handicap = up[0], down_handicap = down[0]
+    cdef const real[::1] down_tilt = down[2]
     cdef const id_t[::1] features = lists.features, entries = lists.entries
     cdef real up_softness = up[1], down_softness = down[1], cap = step[0], curvature = step[1], decay = step[2]
-    cdef real scale = 1.0, total = 0.0, raised, lowered, pace
+    cdef real scale = 1.0, swept = 0.0, before, violations = 0.0, raised, lowered, pace
     cdef row_t width = lists.width, local_size = lists.local_size, longest = lists.longest
     cdef row_t visit, s, i, j, start, end, size, first, f
     cdef row_t gradient = local_size, scores = 2 * local_size, mass = scores + longest, powers = mass + longest
@@ -66,15 +62,18 @@ def epoch(lists, const row_t[::1] order, up, down, step, const real[::1] origin,
                 raised = 0.0
                 for i in range(end - start):
                     if work[mass + i] != 0.0:
-                        raised += work[mass + i] * (work[scores + i] + down_handicap[start + i])
+                        raised += work[mass + i] * (work[scores + i] + down_tilt[start + i])
             lowered = pull(work, scores, down_handicap, start, end, down_softness, -1.0, work, mass, work, powers)
             scale *= 1.0 - decay
             if scale < 1e-100:
-                fold(movement, scale)
+                fold(movement, scale, total, swept)
                 scale = 1.0
+                swept = 0.0
+            before = swept
+            swept += scale
             if raised == -INFINITY or lowered == -INFINITY:
                 continue
-            total += lowered - raised
+            violations += lowered - raised
             for j in range(width + size):
                 work[gradient + j] = 0.0
             add_slopes(dense, width, entries, entry_bounds, values, start, end, work, mass, work, gradient)
@@ -83,6 +82,7 @@ def epoch(lists, const row_t[::1] order, up, down, step, const real[::1] origin,
                 if work[gradient + j] != 0.0:
                     f = j if j < width else features[first + j - width]
                     movement[f] += pace * work[gradient + j]
-        if scale != 1.0:
-            fold(movement, scale)
-    return total
+                    if total.shape[0]:
+                        total[f] -= before * (pace * work[gradient + j])
+        fold(movement, scale, total, swept)
+    return violations

@@ -12,6 +12,21 @@ from libc.math cimport INFINITY, exp, log
 from rampion._core.types cimport real, row_t
 
 
+cdef inline row_t winner(
+    const real[::1] scores, row_t offset, const real[::1] handicap, row_t start, row_t size, real tilt,
+) except -2 nogil:
+    """The place of the greatest score + tilt * handicap; ties go as above; -1 if all are -inf."""
+    cdef row_t i, best = -1
+    cdef real top = -INFINITY, value, tilted
+    for i in range(size):
+        tilted = tilt * handicap[start + i]
+        value = scores[offset + i] + tilted
+        if value > top or (value == top and best >= 0 and tilted > tilt * handicap[start + best]):
+            top = value
+            best = i
+    return best
+
+
 cdef inline real pull(
     const real[::1] scores, row_t offset, const real[::1] handicap, row_t start, row_t end,
     real softness, real sign, real[::1] slopes, row_t base, real[::1] powers, row_t spare,
@@ -20,24 +35,21 @@ cdef inline real pull(
 
     powers[spare:] is room for a segment; a soft side leaves its exponentials there.
     """
-    cdef row_t size = end - start, i, winner = -1
-    cdef real top = -INFINITY, total = 0.0, value
+    cdef row_t size = end - start, i, best = -1
+    cdef real top, total = 0.0
     if softness < 0.0:
         for i in range(size):
             if handicap[start + i] != 0.0:
                 total += handicap[start + i] * scores[offset + i]
                 slopes[base + i] += sign * handicap[start + i]
-                winner = i
-        return total if winner >= 0 else -INFINITY
-    for i in range(size):
-        value = scores[offset + i] + handicap[start + i]
-        if value > top or (value == top and winner >= 0 and handicap[start + i] > handicap[start + winner]):
-            top = value
-            winner = i
-    if winner < 0:
+                best = i
+        return total if best >= 0 else -INFINITY
+    best = winner(scores, offset, handicap, start, size, 1.0)
+    if best < 0:
         return -INFINITY
+    top = scores[offset + best] + handicap[start + best]
     if softness == 0.0:
-        slopes[base + winner] += sign
+        slopes[base + best] += sign
         return top
     for i in range(size):
         powers[spare + i] = exp((scores[offset + i] + handicap[start + i] - top) / softness)

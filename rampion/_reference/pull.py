@@ -8,6 +8,16 @@ from __future__ import annotations
 from math import exp, inf, log
 
 
+def winner(scores: list[float], handicaps: list[float]) -> int:
+    """The place of the greatest score + handicap; ties go to the larger handicap; -1 if all are -inf."""
+    top, best = -inf, -1
+    for i, (score, handicap) in enumerate(zip(scores, handicaps, strict=True)):
+        value = score + handicap
+        if value > top or (value == top and best >= 0 and handicap > handicaps[best]):
+            top, best = value, i
+    return best
+
+
 def pull(scores: list[float], handicaps: list[float], softness: float) -> tuple[float, list[float]]:
     """The value of a side over one segment, and the mass of every candidate."""
     if softness < 0.0:
@@ -16,15 +26,12 @@ def pull(scores: list[float], handicaps: list[float], softness: float) -> tuple[
             if mass != 0.0:
                 total += mass * score
         return (total if any(handicaps) else -inf), handicaps
-    top, winner = -inf, -1
-    for i, (score, handicap) in enumerate(zip(scores, handicaps, strict=True)):
-        value = score + handicap
-        if value > top or (value == top and winner >= 0 and handicap > handicaps[winner]):
-            top, winner = value, i
-    if winner < 0:
+    best = winner(scores, handicaps)
+    if best < 0:
         return -inf, [0.0] * len(scores)
+    top = scores[best] + handicaps[best]
     if softness == 0.0:
-        return top, [1.0 if i == winner else 0.0 for i in range(len(scores))]
+        return top, [1.0 if i == best else 0.0 for i in range(len(scores))]
     powers = [exp((score + handicap - top) / softness) for score, handicap in zip(scores, handicaps, strict=True)]
     total = 0.0
     for power in powers:
