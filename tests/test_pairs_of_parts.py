@@ -88,9 +88,8 @@ def test_every_pair_runs_or_says_why_not(loss, solver):
         weights = learn(recipe, batch(policy), start, start, lambda row, _, rows=rows: rows.append(row))
         assert 1 <= len(rows) <= 3
         assert all(np.isfinite(row.loss) and np.isfinite(row.moved) for row in rows)
-        assert (weights.vector != start.vector).any() or rows[
-            0
-        ].loss <= 0
+        moved = (weights.vector != start.vector).any()
+        assert moved or rows[0].loss <= 0  # half-soft losses fall below 0, where Mira rests
 
 
 def test_all_parts_are_there():

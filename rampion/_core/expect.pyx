@@ -1,7 +1,7 @@
 """Expectations over each list under its own softmax, and their derivatives.
 
-With p the softmax of score / temperature:  slope = d(E_p[value] - warmth * H(p)) / d score
-    = p (value - E_p[value] + warmth (a - E_p[a])) / temperature,  a = (score - the list's highest) / temperature  (S3.1, S8).
+With p the softmax of a = (score - the list's highest) / temperature (S3.1, S8):
+slope = d(E_p[value] - warmth H(p)) / d score = p (value - E_p[value] + warmth (a - E_p[a])) / temperature
 Twin: rampion/_reference/expect.py
 """
 
