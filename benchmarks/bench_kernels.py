@@ -204,6 +204,24 @@ def side(load: Load) -> Race:
     )  # fmt: skip
 
 
+def expect(load: Load) -> Race:
+    segments, slopes = len(load.store.segments), np.empty(len(load.store))
+    means, entropies = np.empty(segments), np.empty(segments)
+    return Race(
+        "expect", len(slopes), "candidate",
+        lambda: (load.scores, load.stakes.costs, load.store.bounds, 1.0, 0.0, means, entropies, slopes),
+        lambda arguments: arguments[:-4:-1],
+        {"NumPy": lambda: expected_slopes(load)},
+    )  # fmt: skip
+
+
+def expected_slopes(load: Load) -> Array:
+    starts, sizes = load.store.bounds[:-1], np.diff(load.store.bounds)
+    powers = np.exp(load.scores - np.repeat(np.maximum.reduceat(load.scores, starts), sizes))
+    p = powers / np.repeat(np.add.reduceat(powers, starts), sizes)
+    return p * (load.stakes.costs - np.repeat(np.add.reduceat(p * load.stakes.costs, starts), sizes))
+
+
 def epoch(load: Load) -> Race:
     """One of the fifty passes of CCCP/SSD: hope pinned, fear searched for, a step after each segment."""
     spans = load.store.bounds[:-1].tolist(), load.store.bounds[1:].tolist()
@@ -414,6 +432,7 @@ RACES: dict[str, Callable[[Load], Race]] = {
     "contrast": contrast,
     "contrast, soft": soft_contrast,
     "side": side,
+    "expect": expect,
     "epoch": epoch,
     "epoch, L2": pulled_epoch,
     "pack": pack,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 MODULES = {
     "contrast": ("contrast", "side"),
     "epoch": ("epoch",),
+    "expect": ("expect",),
     "gather": ("gather",),
     "intern": ("find", "intern"),
     "mira": ("mira",),
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from rampion._core.contrast import contrast as contrast
     from rampion._core.contrast import side as side
     from rampion._core.epoch import epoch as epoch
+    from rampion._core.expect import expect as expect
     from rampion._core.gather import gather as gather
     from rampion._core.intern import find as find
     from rampion._core.intern import intern as intern

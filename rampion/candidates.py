@@ -180,6 +180,11 @@ class Candidates:
     def bounds(self) -> Offsets:
         return self.lists.bounds
 
+    def sparse(self) -> Candidates:
+        """Without the values of dense features; the ids of the others stay."""
+        lists = self.lists._replace(width=0, dense=np.zeros(0))
+        return replace(self, lists=lists, features=Features(self.features.names, 0))
+
     def rank(self) -> Offsets:
         """Each candidate's place in its list, from 0."""
         return np.arange(len(self)) - np.repeat(self.bounds[:-1], np.diff(self.bounds))

@@ -67,6 +67,28 @@ BIBTEX = {
   pages     = {224--233},
   year      = {2008}
 }""",
+    "wuebker2015": """@inproceedings{wuebker2015,
+  author    = {Joern Wuebker and Sebastian Muehr and Patrick Lehnen and Stephan Peitz and Hermann Ney},
+  title     = {A Comparison of Update Strategies for Large-Scale Maximum Expected {BLEU} Training},
+  booktitle = {Proceedings of NAACL-HLT},
+  pages     = {1516--1526},
+  year      = {2015}
+}""",
+    "riedmiller1993": """@inproceedings{riedmiller1993,
+  author    = {Martin Riedmiller and Heinrich Braun},
+  title     = {A Direct Adaptive Method for Faster Backpropagation Learning: The {RPROP} Algorithm},
+  booktitle = {Proceedings of the IEEE International Conference on Neural Networks},
+  pages     = {586--591},
+  year      = {1993}
+}""",
+    "duchi2011": """@article{duchi2011,
+  author    = {John Duchi and Elad Hazan and Yoram Singer},
+  title     = {Adaptive Subgradient Methods for Online Learning and Stochastic Optimization},
+  journal   = {Journal of Machine Learning Research},
+  volume    = {12},
+  pages     = {2121--2159},
+  year      = {2011}
+}""",
     "papineni2002": """@inproceedings{papineni2002,
   author    = {Kishore Papineni and Salim Roukos and Todd Ward and Wei-Jing Zhu},
   title     = {{BLEU}: a Method for Automatic Evaluation of Machine Translation},

@@ -7,15 +7,22 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, Literal, Self
 
 from rampion.errors import RecipeError
-from rampion.expected import Risk
+from rampion.expected import ExpectedBleu, Risk
 from rampion.losses import LOSSES, Contrast, Side
 from rampion.mira import BatchMira
 from rampion.pairwise import Pairs
-from rampion.policies import Merge, Replace
+from rampion.policies import Fixed, Merge, Replace
 from rampion.pro import Pro
-from rampion.protocols import Loss, Policy, Solver
-from rampion.solvers import Best, Cccp, Descent, Lbfgs
-from rampion.updates import Mira, Sgd
+from rampion.protocols import Loss, Policy, Solver, Update
+from rampion.solvers import Annealed, Best, Cccp, Descent, Lbfgs
+from rampion.updates import AdaGrad, Mira, Rprop, Sgd
+
+CHOICES = {
+    "origin": ("start", "zero"),
+    "base": ("none", "listed", "start"),
+    "free": ("all", "sparse"),
+    "keep": ("last", "dev"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +36,10 @@ class Recipe:
     alpha: float = 10.0
     k: int = 500
     iterations: int = 20
-    origin: Literal["start", "zero"] = "start"
+    origin: Literal["start", "zero"] = "start"  # where L2 pulls to: the initial weights or 0
+    base: Literal["none", "listed", "start"] = "none"  # scores to add to: the decoder's totals, or the initial weights'
+    free: Literal["all", "sparse"] = "all"  # the features that learn
+    keep: Literal["last", "dev"] = "last"  # the answer: the last round's weights, or those best on held-out lists
     cite: str = ""  # a key of citations.BIBTEX
     note: str = ""
 
@@ -37,8 +47,11 @@ class Recipe:
         for name in ("alpha", "k", "iterations"):
             if getattr(self, name) <= 0:
                 raise RecipeError(f"{name} is {getattr(self, name)}; expected a positive number")
-        if self.origin not in ("start", "zero"):
-            raise RecipeError(f"origin is {self.origin!r}; expected 'start' (the initial weights) or 'zero'")
+        for name, choices in CHOICES.items():
+            if (given := getattr(self, name)) not in choices:
+                raise RecipeError(f"{name} is {given!r}; expected {' or '.join(map(repr, choices))}")
+        if self.free == "sparse" and self.base == "none":
+            raise RecipeError("free='sparse' leaves dense features without weights; set base='start' or base='listed'")
         self.solver.check(self.loss)
 
     def settings(self) -> dict[str, Any]:
@@ -81,6 +94,15 @@ def _pa(epochs: int) -> Descent:
     return Descent(Mira(0.01), epochs, seed=0, averaged=True)
 
 
+def _ascent(update: Update, epochs: int = 40, l2: float = 2e-6) -> Descent:
+    """40 steps, each after all lists (S11.3); l2 is twice the paper's tau."""
+    return Descent(update, epochs=epochs, after="all", l2=l2)
+
+
+_XBLEU: dict[str, Any] = {
+    "metric": "bleu:he-deng", "alpha": 1.0, "base": "start", "keep": "dev", "cite": "wuebker2015",
+}  # fmt: skip
+
 RECIPES = {
     #                        loss                        optimiser                             candidates
     "rampion":          Recipe(LOSSES["ramp3"],            _ssd(),                               Replace(), cite="gimpel2012", note="A1: Algorithm 1"),
@@ -108,6 +130,12 @@ RECIPES = {
     "pro":              Recipe(Pairs(),                    Pro(psi=0.1, rounds=25, l2=1.0),      Merge(), alpha=1.0, k=1500, iterations=25, cite="hopkins2011", note="A22: 25 rounds of interpolation on fixed lists; rounds=1 if a decoder makes new ones"),
     "pro-regularised":  Recipe(Pairs(),                    Pro(psi=0.1, rounds=25, l2=500.0),    Merge(), alpha=1.0, k=1500, iterations=25, cite="hopkins2011", note="A23: L2 as strong as cdec's"),
     "risk":             Recipe(Risk(),                     Lbfgs(l2=0.01),                       Merge(), alpha=1.0, cite="smith2006", note="A20: without annealing"),
+    "risk-annealed":    Recipe(Risk(),                     Annealed(Lbfgs(l2=0.01)),             Merge(), alpha=1.0, cite="smith2006", note="A20: the entropy term cooled in rounds"),
+    "risk-l1":          Recipe(Risk(),                     _ascent(AdaGrad(0.1, l1=0.1), epochs=100, l2=0.0), Merge(), alpha=1.0, cite="duchi2011", note="A20: L1 by AdaGrad's proximal step, on top of the initial weights", base="start"),
+    "xbleu-rprop":      Recipe(ExpectedBleu(),             _ascent(Rprop()),                     Fixed(), **_XBLEU, note="D1: signs choose the steps (riedmiller1993)"),
+    "xbleu-adagrad":    Recipe(ExpectedBleu(),             _ascent(AdaGrad(0.003)),             Fixed(), **_XBLEU, note="D2: AdaGrad (duchi2011)"),
+    "xbleu-sgd":        Recipe(ExpectedBleu(),             _ascent(Sgd(0.03)),                  Fixed(), **_XBLEU, note="D3: gradient ascent"),
+    "xbleu-fobos":      Recipe(ExpectedBleu(),             _ascent(AdaGrad(0.003, l1=1e-4), l2=0.0), Fixed(), **_XBLEU, note="D6: AdaGrad with L1 by its proximal step (duchi2011)"),
 }  # fmt: skip
 
 

@@ -49,10 +49,24 @@ class RunFolder:
         with open(self.path / "events.jsonl", "a", encoding="utf-8") as file:
             file.write(line + "\n")
 
+    @property
+    def last_weights(self) -> Path:
+        return self.path / "weights.last.txt"
+
     def round(self, row: Round) -> None:
         self.event("round", asdict(row))
 
-    def finish(self, weights: Weights, facts: Mapping[str, Any]) -> None:
+    def keep(self, row: Round, weights: Weights) -> None:
+        """The weights of a round, as weights/NNN.bin."""
+        (self.path / "weights").mkdir(exist_ok=True)
+        weight_files.write(self.path / "weights" / f"{row.round:03}.bin", weights)
+
+    def finish(self, weights: Weights, last: Weights, facts: Mapping[str, Any]) -> None:
+        """The chosen weights, and those of the last round where they are others."""
+        if last is weights:
+            self.last_weights.unlink(missing_ok=True)
+        else:
+            weight_files.write(self.last_weights, last)
         weight_files.write(self.weights, weights)
         self.event("done", facts)
 

@@ -1,12 +1,12 @@
-"""How to get to small loss: Descent, the only training loop; Cccp and Best around another solver; LBFGS through SciPy.
+"""How to get to small loss: Descent, the only training loop; LBFGS through SciPy; Cccp, Best, Annealed around others.
 
 All minimise  sum of losses + (l2 / 2) |weights - origin|^2.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, cast
+from dataclasses import dataclass, replace
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,6 +129,40 @@ class Best(Solver):
 
         last = self.inner.solve(loss, batch, weights, origin, keep)
         return chosen if best > -np.inf else last
+
+
+@dataclass(frozen=True, slots=True)
+class Annealed(Solver):
+    """Rounds of the inner solver that lower one number of the loss geometrically to its own value (S8).
+
+    `warmth` is Smith & Eisner's cooling of the entropy term; `temperature` their quenching, gamma = 1 / temperature.
+    """
+
+    inner: Solver
+    anneal: Literal["warmth", "temperature"] = "warmth"
+    hot: float = 1.0
+    cooling: float = 0.5
+    rounds: int = 5
+
+    def check(self, loss: Loss) -> None:
+        if not hasattr(loss, self.anneal):
+            raise RecipeError(f"Annealed lowers the {self.anneal} of a loss; {_name(loss)} has none: use Risk")
+        if not (self.hot >= 0 and 0 < self.cooling < 1):
+            raise RecipeError(f"hot is {self.hot} and cooling {self.cooling}; expected hot >= 0 and 0 < cooling < 1")
+        self.inner.check(loss)
+
+    def levels(self, coldest: float) -> list[float]:
+        """From `hot` above the loss's own number down to it."""
+        return [coldest + self.hot * self.cooling**round_ for round_ in range(self.rounds - 1)] + [coldest]
+
+    def solve(self, loss: Loss, batch: Batch, weights: Reals, origin: Reals, watch: Watch | None = None) -> Reals:
+        self.check(loss)
+        for round_, level in enumerate(self.levels(getattr(loss, self.anneal))):
+            warm = replace(cast(Any, loss), **{self.anneal: level})
+            weights = self.inner.solve(warm, batch, weights, origin)
+            if watch:
+                watch(round_ + 1, weights)
+        return weights
 
 
 @dataclass(frozen=True, slots=True)

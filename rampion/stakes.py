@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -31,6 +31,11 @@ class Stakes:
         """The most candidates of one segment."""
         return int(np.diff(self.bounds).max(initial=0))
 
+    @cached_property
+    def filled(self) -> int:
+        """The number of segments that have candidates."""
+        return int(np.count_nonzero(np.diff(self.bounds)))
+
 
 def unjudged(candidates: Candidates) -> Stakes:
     """Stakes without costs or references: enough to ask for the model's own choice."""
@@ -53,6 +58,10 @@ class Batch:
         scores = self.candidates.score(weights)
         return scores if self.offset is None else scores + self.offset
 
+    def upon(self, offset: Reals) -> Batch:
+        """The same candidates with a further fixed part of their scores."""
+        return replace(self, offset=offset if self.offset is None else self.offset + offset)
+
     def corpus_score(self, picks: NDArray[np.int64]) -> float:
         """The metric of the corpus that the picked candidates make, one a segment."""
         return float(self.metric.score(self.statistics[picks].sum(axis=0)))
@@ -66,13 +75,14 @@ class Judge:
     references: References
     segments: Texts
     alpha: float = 10.0
+    listed: bool = False  # whether the decoder's own totals are part of the scores
 
     def batch(self, candidates: Candidates) -> Batch:
         references = self.references_of(candidates)
         statistics = self.metric.statistics(candidates.texts, candidates.bounds, references, candidates.metrics)
         prices = costs(self.metric, statistics, self.alpha)
         stakes = Stakes(candidates.bounds, prices, _reached(candidates, references))
-        return Batch(candidates, statistics, stakes, self.metric)
+        return Batch(candidates, statistics, stakes, self.metric, totals(candidates) if self.listed else None)
 
     def references_of(self, candidates: Candidates) -> References:
         """The references in the order of the candidates' segments."""
@@ -85,6 +95,18 @@ class Judge:
             raise InputError(
                 f"segment {error} of the lists has no references; give references for every segment"
             ) from error
+
+
+def totals(candidates: Candidates) -> Reals:
+    """The decoder's own score of every candidate."""
+    unscored = np.flatnonzero(~np.isfinite(candidates.scores))
+    if len(unscored):
+        s = int(np.searchsorted(candidates.bounds, unscored[0], "right")) - 1
+        raise InputError(
+            f"candidate {unscored[0] - candidates.bounds[s] + 1} of segment {candidates.segments[s]!r} has no score of "
+            "the decoder to build on; use lists with totals, or base='start' with initial weights"
+        )
+    return candidates.scores
 
 
 def _reached(candidates: Candidates, references: References) -> NDArray[np.bool_]:

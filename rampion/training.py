@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rampion.candidates import Candidates
 from rampion.errors import TuningError
-from rampion.features import Weights
+from rampion.expected import Expectation
+from rampion.features import Features, Weights
 from rampion.losses import MODEL, ORACLE, WORST, Contrast
 from rampion.protocols import Decoder, Policy
 from rampion.recipes import Recipe
@@ -29,9 +30,37 @@ class Round:
     score: float
     moved: float
     candidates: int
+    dev: float | None = None  # the score on held-out lists
+    effective: float | None = None  # candidates that the model's distribution is spread over (expectation losses)
 
 
-Record = Callable[[Round], None]
+Record = Callable[[Round, Weights], None]
+
+
+def ignore(row: Round, weights: Weights) -> None:
+    """The record of those who keep none."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Held:
+    """Held-out lists: judged after every round, never learnt from."""
+
+    batch: Batch
+    places: NDArray[np.int64]  # of their features among the learnt ones; -1: not among them
+
+    @classmethod
+    def out(cls, batch: Batch, learnt: Features) -> Held:
+        return cls(batch, np.array([learnt.ids.get(name, -1) for name in batch.candidates.features.names], np.int64))
+
+    def standing(self, weights: Reals) -> Standing:
+        return standing(self.batch, self.onto(weights))
+
+    def score(self, weights: Reals) -> float:
+        return self.batch.corpus_score(MODEL.picks(self.batch.stakes, self.batch.scores(self.onto(weights))))
+
+    def onto(self, weights: Reals) -> Reals:
+        """The weights in the order of the held-out features; those not learnt weigh 0."""
+        return np.append(weights, 0.0)[self.places]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +89,11 @@ def train(
     segments: Sequence[str],
     judge: Judge,
     start: Weights,
-    record: Record = lambda row: None,
+    record: Record = ignore,
 ) -> Weights:
     """Decode, learn, and decode again; the answer is the last weights (S4)."""
     weights, kept = start, None
+    judge = replace(judge, listed=recipe.base == "listed")
     for iteration in range(1, recipe.iterations + 1):
         kept = recipe.policy.absorb(kept, decoder.decode(segments, weights, recipe.k), iteration)
         weights = learn(recipe, judge.batch(kept), weights, start, record, iteration)
@@ -71,9 +101,18 @@ def train(
 
 
 def learn(
-    recipe: Recipe, batch: Batch, weights: Weights, start: Weights, record: Record, iteration: int = 1
+    recipe: Recipe,
+    batch: Batch,
+    weights: Weights,
+    start: Weights,
+    record: Record,
+    iteration: int = 1,
+    held: Held | None = None,
 ) -> Weights:
-    """One decoding iteration's learning: from `weights`, with L2 towards `start` or 0."""
+    """One decoding iteration's learning: from `weights`, with L2 towards `start` or 0.
+
+    On the base "start" what learns is added to the initial weights: their scores become an offset (S11.1).
+    """
     loss = recipe.loss
     if isinstance(loss, Contrast) and loss.up.where == "reference" and not batch.stakes.reached.any():
         raise TuningError(
@@ -81,28 +120,47 @@ def learn(
             "the hope or the oracle (rampion recipes)"
         )
     features = batch.candidates.features
-    vector = weights.onto(features, lenient=iteration > 1)
-    origin = start.onto(features, lenient=True) if recipe.origin == "start" else np.zeros(len(features))
-    watch = _Watch(recipe, batch, iteration, vector, record)
-    learnt = Weights(features, recipe.solver.solve(loss, batch, vector, origin, watch))
+    vector, initial = weights.onto(features, lenient=iteration > 1), start.onto(features, lenient=True)
+    origin = initial if recipe.origin == "start" else np.zeros(len(features))
+    fixed = np.zeros(len(features))
+    if recipe.base == "start":
+        batch, fixed = batch.upon(batch.candidates.score(initial)), initial
+    if recipe.free == "sparse":
+        batch = replace(batch, candidates=batch.candidates.sparse())
+    watch = _Watch(recipe, batch, iteration, vector, fixed, features, held, record)
+    learnt = Weights(features, fixed + recipe.solver.solve(loss, batch, vector - fixed, origin - fixed, watch))
     refuse_collapsed(learnt)
     return learnt
 
 
+@dataclass(slots=True)
 class _Watch:
     """Turns the solver's rounds into records."""
 
-    def __init__(self, recipe: Recipe, batch: Batch, iteration: int, vector: Reals, record: Record) -> None:
-        self.recipe, self.batch, self.iteration = recipe, batch, iteration
-        self.before, self.record = vector, record
+    recipe: Recipe
+    batch: Batch
+    iteration: int
+    before: Reals
+    fixed: Reals
+    features: Features
+    held: Held | None
+    record: Record
 
-    def __call__(self, round_: int, weights: Reals) -> None:
-        scores = self.batch.scores(weights)
-        loss, _ = self.recipe.loss.slopes(self.batch.stakes, scores)
-        score = self.batch.corpus_score(MODEL.picks(self.batch.stakes, scores))
-        moved = float(np.linalg.norm(weights - self.before))
-        self.before = weights.copy()
-        self.record(Round(self.iteration, round_, loss, score, moved, len(self.batch.candidates)))
+    def __call__(self, round_: int, moving: Reals) -> None:
+        loss, stakes = self.recipe.loss, self.batch.stakes
+        scores, weights = self.batch.scores(moving), self.fixed + moving
+        row = Round(
+            self.iteration,
+            round_,
+            loss.slopes(stakes, scores)[0],
+            self.batch.corpus_score(MODEL.picks(stakes, scores)),
+            float(np.linalg.norm(weights - self.before)),
+            len(self.batch.candidates),
+            self.held.score(weights) if self.held else None,
+            loss.effective(stakes, scores) if isinstance(loss, Expectation) else None,
+        )
+        self.before = weights
+        self.record(row, Weights(self.features, weights))
 
 
 def refuse_collapsed(weights: Weights) -> None:

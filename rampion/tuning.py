@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +17,20 @@ from rampion.metrics import Metric, named
 from rampion.policies import Fixed, Merge, Replace, Window
 from rampion.protocols import Policy
 from rampion.recipes import RECIPES, Recipe
-from rampion.stakes import Judge, unjudged
+from rampion.stakes import Judge, totals, unjudged
 from rampion.text import References, Texts
-from rampion.training import Record, Round, Standing, absorbed, learn, standing
+from rampion.training import Held, Record, Round, Standing, absorbed, ignore, learn, standing
 
 Lists = Candidates | Sequence[Candidates]
+Reals = NDArray[np.float64]
+
+
+class HeldOut(NamedTuple):
+    """Where the initial, the chosen and the last weights stand on held-out lists."""
+
+    before: Standing
+    after: Standing
+    last: Standing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,10 +38,14 @@ class Tuned:
     """Weights, the way to them, and where they stand on the lists they were tuned on."""
 
     weights: Weights
+    last_weights: Weights  # those of the last round, which the recipe may not keep
     recipe: Recipe
     rounds: list[Round]
+    round: int  # whose weights were chosen, counted from 1; 0 if there was none
     before: Standing
     after: Standing
+    last: Standing
+    dev: HeldOut | None
     metric: str
     signature: str
     shrunk: float  # the length of the weights as a share of the initial ones'; 1 if those were 0
@@ -61,6 +74,8 @@ def judge(
     references: References | Iterable[Sequence[str]] | None,
     metric: str | Metric,
     alpha: float = 10.0,
+    *,
+    listed: bool = False,
 ) -> Judge:
     """The judge of these lists or segments; references come in their order, and a metric column needs none."""
     segments = lists.segments if isinstance(lists, Candidates) else lists
@@ -70,7 +85,7 @@ def judge(
         references = References(Texts.of([""] * len(segments)), np.arange(len(segments) + 1))
     elif not isinstance(references, References):
         references = References.of(references)
-    return Judge(metric, references, segments, alpha)
+    return Judge(metric, references, segments, alpha, listed)
 
 
 def segments_of(runs: Sequence[Candidates]) -> Texts:
@@ -88,49 +103,92 @@ def tune(
     start: Weights | Mapping[str, float] | None = None,
     metric: str | None = None,
     policy: str | None = None,
-    record: Record = lambda row: None,
+    record: Record = ignore,
     lenient: bool = False,
+    dev: Lists | None = None,
+    dev_references: References | Iterable[Sequence[str]] | None = None,
     **settings: Any,
 ) -> Tuned:
     """Tune weights on fixed lists: one Candidates, or those of successive decoding iterations (merged by default).
 
     References belong to the segments in order of first appearance. Without `start` all weights begin at 0; `lenient`
-    lets it and the lists disagree about dense features.
+    lets it and the lists disagree about dense features. Held-out lists, `dev`, are scored after every round, and
+    choose the round whose recipe has keep="dev"; several are merged.
     """
     runs = [lists] if isinstance(lists, Candidates) else list(lists)
     chosen = recipe_named(recipe) if isinstance(recipe, str) else recipe
     chosen = chosen.set(**({"metric": metric} if metric else {}), **settings)
     kept = absorbed(policy_named(policy or "merge"), runs)
-    arbiter = judge(segments_of(runs), references, chosen.metric, chosen.alpha)
+    listed = chosen.base == "listed"
+    arbiter = judge(segments_of(runs), references, chosen.metric, chosen.alpha, listed=listed)
     if start is None:
         start = Weights(kept.features, np.zeros(len(kept.features)))
     elif not isinstance(start, Weights):
         start = Weights.of(start)
-    batch = arbiter.batch(kept)
-    rounds: list[Round] = []
-
-    def keep(row: Round) -> None:
-        rounds.append(row)
-        record(row)
-
+    if listed and start.vector.any():
+        raise RecipeError("base='listed' adds to the decoder's own totals, and to initial weights too: leave one out")
     start = Weights(kept.features, start.onto(kept.features, lenient=lenient))
+    batch, held = arbiter.batch(kept), None
+    if dev is not None:
+        others = dev if isinstance(dev, Candidates) else absorbed(Merge(), dev)
+        start.onto(others.features, lenient=lenient)
+        held = Held.out(judge(others, dev_references, chosen.metric, listed=listed).batch(others), kept.features)
+    choice = _Choice(arbiter.metric.higher_is_better, record)
     before = standing(batch, start.vector)
-    weights = learn(chosen, batch, start, start, keep)
-    after = standing(batch, weights.vector)
+    last = learn(chosen, batch, start, start, choice, held=held)
+    weights = last if chosen.keep == "last" or choice.best is None else choice.best
+    vectors = [at.vector for at in (start, weights, last)]
     length = float(np.linalg.norm(start.vector))
-    shrunk = float(np.linalg.norm(weights.vector)) / length if length else 1.0
-    signature = arbiter.metric.signature(arbiter.references)
-    return Tuned(weights, chosen, rounds, before, after, arbiter.metric.name, signature, shrunk)
+    return Tuned(
+        weights,
+        last,
+        chosen,
+        choice.rounds,
+        len(choice.rounds) if weights is last else choice.best_round,
+        before,
+        standing(batch, weights.vector),
+        standing(batch, last.vector),
+        HeldOut(*map(held.standing, vectors)) if held else None,
+        arbiter.metric.name,
+        arbiter.metric.signature(arbiter.references),
+        float(np.linalg.norm(weights.vector)) / length if length else 1.0,
+    )
 
 
-def picks(lists: Candidates, weights: Weights, *, lenient: bool = False) -> NDArray[np.int64]:
+@dataclass(slots=True)
+class _Choice:
+    """Collects the rounds, and the first weights that no others beat on the held-out lists."""
+
+    higher_is_better: bool
+    record: Record
+    rounds: list[Round] = field(default_factory=list)
+    best: Weights | None = None
+    best_round: int = 0
+
+    def __call__(self, row: Round, weights: Weights) -> None:
+        self.rounds.append(row)
+        self.record(row, weights)
+        if row.dev is None:
+            return
+        before = self.rounds[self.best_round - 1].dev if self.best_round else None
+        if before is None or (row.dev > before if self.higher_is_better else row.dev < before):
+            self.best, self.best_round = weights, len(self.rounds)
+
+
+def picks(lists: Candidates, weights: Weights, *, lenient: bool = False, listed: bool = False) -> NDArray[np.int64]:
     """The best candidate of every segment that has any; ties go to the earlier one."""
-    return MODEL.picks(unjudged(lists), lists.score(weights.onto(lists.features, lenient=lenient)))
+    return MODEL.picks(unjudged(lists), scores_of(lists, weights, lenient=lenient, listed=listed))
 
 
-def reranked(lists: Candidates, weights: Weights, *, lenient: bool = False) -> Candidates:
-    """The same lists sorted by the weights, best first, with the new scores."""
+def scores_of(lists: Candidates, weights: Weights, *, lenient: bool = False, listed: bool = False) -> Reals:
+    """The score of every candidate; `listed` adds the decoder's own (weights tuned on base="listed")."""
     scores = lists.score(weights.onto(lists.features, lenient=lenient))
+    return scores + totals(lists) if listed else scores
+
+
+def reranked(lists: Candidates, weights: Weights, *, lenient: bool = False, listed: bool = False) -> Candidates:
+    """The same lists sorted by the weights, best first, with the new scores."""
+    scores = scores_of(lists, weights, lenient=lenient, listed=listed)
     owner = np.repeat(np.arange(len(lists.segments)), np.diff(lists.bounds))
     order = np.lexsort((np.arange(len(lists)), -scores, owner))
     return replace(lists.take(order, lists.bounds, lists.segments), scores=scores[order])
@@ -166,7 +224,13 @@ class Reranker:
         self.settings = self.settings | params
         return self
 
-    def fit(self, lists: Lists, references: References | Iterable[Sequence[str]] | None = None) -> Self:
+    def fit(
+        self,
+        lists: Lists,
+        references: References | Iterable[Sequence[str]] | None = None,
+        dev: Lists | None = None,
+        dev_references: References | Iterable[Sequence[str]] | None = None,
+    ) -> Self:
         self.tuned_ = tune(
             lists,
             references,
@@ -174,6 +238,8 @@ class Reranker:
             start=self.start,
             metric=self.metric,
             policy=self.policy,
+            dev=dev,
+            dev_references=dev_references,
             **self.settings,
         )
         self.weights_ = self.tuned_.weights
@@ -181,16 +247,20 @@ class Reranker:
 
     def decision_function(self, lists: Candidates) -> NDArray[np.float64]:
         """The score of every candidate."""
-        return lists.score(self.weights_.onto(lists.features))
+        return scores_of(lists, self.weights_, listed=self._listed)
 
     def predict(self, lists: Candidates) -> list[str]:
         """The best candidate of every segment."""
-        return list(lists.texts.take(picks(lists, self.weights_)))
+        return list(lists.texts.take(picks(lists, self.weights_, listed=self._listed)))
 
     def rerank(self, lists: Candidates) -> Candidates:
-        return reranked(lists, self.weights_)
+        return reranked(lists, self.weights_, listed=self._listed)
 
     def score(self, lists: Candidates, references: References | Iterable[Sequence[str]] | None = None) -> float:
         """The corpus metric of the predictions, on its reported scale."""
         arbiter = judge(lists, references, self.tuned_.recipe.metric)
-        return arbiter.batch(lists).corpus_score(picks(lists, self.weights_))
+        return arbiter.batch(lists).corpus_score(picks(lists, self.weights_, listed=self._listed))
+
+    @property
+    def _listed(self) -> bool:
+        return self.tuned_.recipe.base == "listed"

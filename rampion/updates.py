@@ -1,4 +1,4 @@
-"""How to move. An update knows no loss; L2 belongs to the solver.
+"""How to move. An update knows no loss; L2 belongs to the solver, and what an update remembers to its State.
 
 Online, segment by segment, an update is two numbers: step = min(cap, violation / (curvature |df|^2)).
 """
@@ -6,6 +6,7 @@ Online, segment by segment, an update is two numbers: step = min(cap, violation 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,3 +52,59 @@ class Mira:
         square = float(gradient @ gradient)
         if square > 0.0:
             weights -= min(self.cap, max(0.0, value) / square) * gradient
+
+
+@dataclass(frozen=True, slots=True)
+class AdaGrad:
+    """weights -= rate * gradient / sqrt(sum of squared gradients); with l1, FOBOS: then shrink towards 0 (S11.3)."""
+
+    rate: float = 1e-2
+    l1: float = 0.0
+
+    def start(self, size: int) -> Reals:
+        """The sums of squared gradients."""
+        return np.zeros(size)
+
+    def step(self, weights: Reals, gradient: Reals, value: float, state: Reals) -> None:
+        state += gradient * gradient
+        rates = self.rate / np.sqrt(state + 1e-8)
+        weights -= rates * gradient
+        if self.l1:
+            weights[:] = np.sign(weights) * np.maximum(0.0, np.abs(weights) - self.l1 * rates)
+
+
+class RpropState(NamedTuple):
+    """The step of every weight, its last gradient (0 after going back), and its value before the last step."""
+
+    steps: Reals
+    gradient: Reals
+    before: Reals
+
+
+@dataclass(frozen=True, slots=True)
+class Rprop:
+    """Steps of their own size for every weight, against the gradient's sign: grown while the sign stays.
+
+    When it changes, the step shrinks, the weight goes back to before its last step, and the next step counts as a
+    first one; without this the rule cycles (Riedmiller & Braun 1993; S11.3).
+    """
+
+    first: float = 1e-3
+    least: float = 1e-7
+    most: float = 1.0
+    grow: float = 1.2
+    shrink: float = 0.5
+
+    def start(self, size: int) -> RpropState:
+        return RpropState(np.full(size, self.first), np.zeros(size), np.zeros(size))
+
+    def step(self, weights: Reals, gradient: Reals, value: float, state: RpropState) -> None:
+        sign = np.sign(gradient)
+        agreement = sign * np.sign(state.gradient)
+        state.steps[agreement > 0] *= self.grow
+        state.steps[agreement < 0] *= self.shrink
+        np.clip(state.steps, self.least, self.most, out=state.steps)
+        moved = np.where(agreement < 0, state.before, weights - sign * state.steps)
+        state.before[:] = weights
+        state.gradient[:] = np.where(agreement < 0, 0.0, gradient)
+        weights[:] = moved

@@ -42,7 +42,7 @@ def test_every_recipe_runs_and_repeats_bit_for_bit(name):
     assert first.weights.vector.tobytes() == second.weights.vector.tobytes()
     assert first.rounds == second.rounds
     assert first.rounds[-1].score == pytest.approx(first.after.chosen)
-    assert first.after.worst <= first.after.chosen <= first.after.oracle + 1e-9
+    assert first.after.worst <= first.after.chosen <= first.after.oracle + 0.5  # best segments need not add up to it
     assert "BLEU" in first.metric.upper()
 
 

@@ -40,6 +40,9 @@ def rerank(
             show_default=False,
         ),
     ] = None,
+    listed: Annotated[
+        bool, typer.Option("--listed", help="Add the scores to the decoder's own totals (weights of base=listed).")
+    ] = False,
     refs: Refs = None,
     metric: MetricOption = None,
     lenient: Lenient = False,
@@ -57,14 +60,14 @@ def rerank(
     learnt = read_weights(weights)
     judged = refs or metric
     references = references_of(merged.segments, lists, refs, metric or "bleu") if judged else None
-    best = merged.texts.take(picks(merged, learnt, lenient=lenient))
+    best = merged.texts.take(picks(merged, learnt, lenient=lenient, listed=listed))
     with replacing(out) as file:
         file.write("".join(f"{text}\n" for text in best).encode())
     if reordered:
-        write_lists(reordered, reranked(merged, learnt, lenient=lenient))
+        write_lists(reordered, reranked(merged, learnt, lenient=lenient, listed=listed))
     if not judged:
         return
-    arbiter = judge(merged, references, metric or "bleu")
+    arbiter = judge(merged, references, metric or "bleu", listed=listed)
     found = standing(arbiter.batch(merged), learnt.onto(merged.features, lenient=lenient))
     signature = arbiter.metric.signature(arbiter.references)
     quiet = out == "-"
