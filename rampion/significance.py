@@ -92,11 +92,11 @@ def paired_bootstrap(
     rows = np.hstack([one.sum(axis=0), two.sum(axis=0)])
     totals = np.vstack([rows.sum(axis=0), _drawn(rows, samples, seed)])
     width = one.shape[2]
-    gain, *gains = _scores(metric, totals[:, width:]) - _scores(metric, totals[:, :width])
-    sizes = np.abs(gains)
-    p = _p(np.abs(gains - np.mean(gains)) >= abs(gain))
-    folded = _p(sizes - sizes.mean() >= abs(gain))
-    return Bootstrapped(float(gain), *_bounds(np.array(gains), level), p, folded)
+    gains = _scores(metric, totals[:, width:]) - _scores(metric, totals[:, :width])
+    gain, gains = float(gains[0]), gains[1:]
+    p = _p(np.abs(gains - gains.mean()) >= abs(gain))
+    folded = _p(np.abs(gains) - np.abs(gains).mean() >= abs(gain))
+    return Bootstrapped(gain, *_bounds(gains, level), p, folded)
 
 
 def randomisation(
@@ -149,9 +149,9 @@ def _streams(trials: int, seed: int) -> NDArray[np.uint64]:
 def _every_deal(pools: Vector) -> Vector:
     """Sums of a half of every pool, one for each way to choose the halves."""
     _, pool, width = pools.shape
-    halves = np.array(list(combinations(range(pool), pool // 2)))
     totals = np.zeros((1, width))
     for rows in pools:
+        halves = np.array(list(combinations(range(pool), pool // 2)))
         totals = (totals[:, np.newaxis] + rows[halves].sum(axis=1)).reshape(-1, width)
     return totals
 

@@ -145,7 +145,7 @@ def test_segments_whose_rows_are_all_equal_leave_the_exact_p_alone():
     assert (long.p, long.deals, long.exact) == (few.p, few.deals, True)
 
 
-@pytest.mark.parametrize("runs", [1, 3])
+@pytest.mark.parametrize("runs", [1, 3, 20])
 @pytest.mark.parametrize("test", [randomisation, paired_bootstrap])
 def test_identical_systems_have_p_1(test, runs):
     rows = bleu_rows(np.random.default_rng(0), (runs, 50))
