@@ -25,7 +25,7 @@ from scipy.sparse import csr_array
 
 from rampion._kernels import MODULES
 from rampion.candidates import Candidates, Lists, Rows, _Work
-from rampion.losses import FEAR, HOPE, Stance
+from rampion.losses import FEAR, HOPE, Contrast
 from rampion.metrics.bleu import ORDER, Bleu
 from rampion.metrics.tokens import Tokens, empty_table
 from rampion.stakes import Stakes
@@ -248,13 +248,14 @@ def pulled_epoch(load: Load) -> Race:
 def epoch_race(load: Load, decay: float, rivals: Mapping[str, Numbers]) -> Race:
     order, movement = np.arange(len(load.store.segments)), np.empty(len(load.store.features))
     work = np.empty(2 * load.lists.local_size + 3 * load.lists.longest)
-    up, down = Stance(HOPE.mass(load.stakes, load.store.score(load.weights)), -1.0), FEAR.stance(load.stakes)
+    up, down = Contrast(HOPE, FEAR).pinned(load.stakes, load.store.score(load.weights)).stances(load.stakes)
+    total = np.zeros(0)
 
     def prepare() -> tuple[Any, ...]:
         movement[:] = 0.0
-        return load.lists, order, up, down, (RATE, 0.0, decay), load.weights, movement, work
+        return load.lists, order, up, down, (RATE, 0.0, decay), load.weights, movement, total, work
 
-    return Race("epoch", len(load.store), "candidate", prepare, lambda arguments: arguments[-2:-1], rivals)
+    return Race("epoch", len(load.store), "candidate", prepare, lambda arguments: arguments[-3:-2], rivals)
 
 
 def online_pass(load: Load, blocks: Iterable[Any]) -> Array:
@@ -267,6 +268,31 @@ def online_pass(load: Load, blocks: Iterable[Any]) -> Array:
             span = slice(block.indptr[row], block.indptr[row + 1])
             weights[block.indices[span]] += step * block.data[span]
     return weights - load.weights
+
+
+def mira(load: Load) -> Race:
+    """One of the passes of cdec's MIRA: hope and fear against a background of what was chosen before."""
+    statistics = Bleu().statistics(load.store.texts, load.store.bounds, load.references).astype(np.float64)
+    order, work = np.arange(len(load.store.segments)), np.empty(2 * load.lists.local_size + 3 * load.lists.longest)
+    background, weights, total = np.empty(statistics.shape[1]), np.empty_like(load.weights), np.empty_like(load.weights)
+
+    def prepare() -> tuple[Any, ...]:
+        background[:], weights[:], total[:] = 1.0, load.weights, 0.0
+        return load.lists, order, statistics, (1.0, -1.0, 0.0), (0.01, 0.999), background, weights, total, work
+
+    return Race("mira", len(load.store), "candidate", prepare, lambda arguments: arguments[-4:-1])
+
+
+def pairs(load: Load) -> Race:
+    """PRO's sample: 5000 draws a segment, of which 50 are kept."""
+    segments, draws, kept = len(load.store.segments), 5000, 50
+    key, gaps, counts = np.array([7], np.uint64), np.empty(kept), np.empty(segments, np.int64)
+    better, worse = np.zeros((2, segments, kept), np.int64)
+    return Race(
+        "pairs", segments * draws, "draw",
+        lambda: (load.stakes.costs, load.store.bounds, key, draws, 0.05, gaps, counts, better, worse),
+        lambda arguments: arguments[-3:],
+    )  # fmt: skip
 
 
 def pack(load: Load) -> Race:
@@ -435,6 +461,8 @@ RACES: dict[str, Callable[[Load], Race]] = {
     "expect": expect,
     "epoch": epoch,
     "epoch, L2": pulled_epoch,
+    "mira": mira,
+    "pairs": pairs,
     "pack": pack,
     "intern": intern,
     "find": find,
