@@ -32,7 +32,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 def first_sentence(thing: Any) -> str:
     """Of a docstring."""
     text = " ".join((inspect.getdoc(thing) or "").split("\n\n")[0].split())
-    return re.split(r"(?<=\.) (?=[A-Z])", text)[0].rstrip(".").replace("|", r"\|")
+    return re.split(r"(?<=\.) (?=[A-Z`])", text)[0].rstrip(".").replace("|", r"\|")
 
 
 def code(names: Iterable[str]) -> str:
@@ -173,6 +173,16 @@ def errors() -> str:
     return table(["error", "is a", "meaning"], rows)
 
 
+def names() -> str:
+    """What `import rampion` offers, but for errors."""
+    import rampion
+
+    things = {name: getattr(rampion, name) for name in dir(rampion) if name[0] != "_" and "Error" not in name}
+    told = {"LOSSES": "the losses by name", "RECIPES": "the recipes by name"}
+    return table(["name", "what it is"], ([f"`rampion.{name}`", told.get(name) or first_sentence(thing)]
+                 for name, thing in things.items()))  # fmt: skip
+
+
 def commands() -> str:
     import typer
 
@@ -229,7 +239,7 @@ def measured() -> str:
 
 
 PARTS: dict[str, Callable[[], str]] = {
-    part.__name__: part for part in (recipes, settings, losses, metrics, rooms, kernels, errors, commands)
+    part.__name__: part for part in (recipes, settings, losses, metrics, rooms, kernels, errors, names, commands)
 }
 
 
