@@ -54,6 +54,8 @@ def head(path: FilePath) -> bytes:
     """Some first bytes of the content. Stdin keeps its own, and may show none of them yet if it is packed."""
     with _opened(path) as file:
         if os.fspath(path) != "-":
+            if not file.seekable():
+                raise InputError(f"{path}: is a pipe, which can be read once only; send it to stdin and name it -")
             start = next(filter(None, _unpacked(path, file)), b"")
         elif file.seekable():
             raw = file.read(_PIECE)
