@@ -29,9 +29,9 @@ class Outcome(NamedTuple):
     err: str
 
 
-def rampion(*arguments: object, stdin: bytes = b"") -> Outcome:
+def rampion(*arguments: object, stdin: bytes = b"", encoding: str = "utf-8") -> Outcome:
     """What the command answers."""
-    given, out, err = (io.TextIOWrapper(io.BytesIO(content), encoding="utf-8") for content in (stdin, b"", b""))
+    given, out, err = (io.TextIOWrapper(io.BytesIO(content), encoding=encoding) for content in (stdin, b"", b""))
     program = ["rampion", *map(str, arguments)]
     with mock.patch.multiple(sys, argv=program, stdin=given, stdout=out, stderr=err):
         try:
@@ -41,7 +41,7 @@ def rampion(*arguments: object, stdin: bytes = b"") -> Outcome:
     texts = []
     for stream in (out, err):
         stream.flush()
-        texts.append(stream.buffer.getvalue().decode())
+        texts.append(stream.buffer.getvalue().decode(encoding))
     return Outcome(code, *texts)
 
 

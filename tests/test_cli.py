@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import signal
 import tomllib
 
@@ -89,7 +90,7 @@ def test_version():
         (["tune", "--bogus"], "No such option: --bogus"),
         (["tune"], "Missing argument 'NBEST'"),
         (["rerank", "x"], "Missing option '--weights'"),
-        (["weights", "x", "--top", "many"], "'many'"),
+        (["weights", "x", "--top", "many"], "'--top'"),
         (["weights", "x", "--top", "0"], "'--top'"),
         (["store", "peck"], "No such command"),
     ],
@@ -208,7 +209,9 @@ def test_policies_keep_what_they_promise(task, tmp_path):
 
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_every_recipe_tunes(task, tmp_path, recipe):
-    good("tune", task / "dev.nbest", "--refs", task / "dev.own", "--recipe", recipe, "--out", tmp_path)
+    short = [f"{name}={value}" for name, value in (("rounds", 2), ("steps", 4)) if name in RECIPES[recipe].settings()]
+    settings = [argument for setting in short for argument in ("--set", setting)]
+    good("tune", task / "dev.nbest", "--refs", task / "dev.own", "--recipe", recipe, *settings, "--out", tmp_path)
     assert weight_files.read(tmp_path / "weights.txt").vector.any()
     assert tomllib.loads((tmp_path / "config.toml").read_text())["recipe"] == recipe
 
@@ -252,6 +255,14 @@ def test_lenient_skips_with_a_count(task, tmp_path):
     assert f"rampion: {path}: skipped 2 lines; the first: {path}:5: 'many' is not a finite number" in err
     assert tomllib.loads((tmp_path / "run" / "config.toml").read_text())["lenient"] is True
     assert rampion("tune", *inputs, "--out", tmp_path / "strict").code == 2
+
+
+def test_a_file_name_need_not_be_unicode(task, tmp_path):
+    path = tmp_path / os.fsdecode(b"\xff.nbest")
+    path.write_bytes((task / "dev.nbest").read_bytes())
+    out = good("tune", path, *refs(task, "dev"), "--out", tmp_path / os.fsdecode(b"\xff"))
+    assert out.endswith("\\udcff/weights.txt\n")
+    assert tomllib.loads((tmp_path / os.fsdecode(b"\xff/config.toml")).read_text())["lists"] == [f"{tmp_path}/?.nbest"]
 
 
 # rerank
@@ -370,6 +381,13 @@ def test_weights_go_to_binary_and_back(task, tmp_path):
     )
 
 
+def test_a_terminal_that_cannot_show_a_name_shows_its_number(tmp_path):
+    (tmp_path / "w").write_text("é_و 1\n")
+    code, out, err = rampion("weights", tmp_path / "w", encoding="latin-1")
+    assert (code, err) == (0, "")
+    assert "é_\\u0648" in out
+
+
 # store, recipes, cite
 
 
@@ -425,6 +443,12 @@ def test_tables_fit_a_narrow_screen(task, monkeypatch, command):
 
 
 # Processes
+
+
+def test_writing_to_the_device_that_is_stdout(task):
+    with start("rerank", task / "test.nbest", "-w", task / "run", "--out", "/dev/stdout") as process:
+        out, _ = process.communicate()
+    assert (process.returncode, out.decode()) == (0, good("rerank", task / "test.nbest", "-w", task / "run"))
 
 
 def test_reference_kernels_give_the_same_bits(task, tmp_path):

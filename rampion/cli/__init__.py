@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
+from io import TextIOWrapper
 from typing import Annotated
 
 import typer
@@ -51,6 +52,9 @@ def main() -> None:
 
     2 is bad input, 1 a result not to be used or a reader of the output that has gone, 130 an interruption (Ctrl-C).
     """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # what a terminal cannot show is no reason to stop
     try:
         try:
             app(prog_name="rampion")

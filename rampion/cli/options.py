@@ -108,7 +108,7 @@ def weights_for(features: Features, path: str, lenient: bool) -> Weights:
     try:
         return Weights(features, learnt.onto(features, lenient=lenient))
     except InputError as error:
-        raise InputError(f"{path}: {error}") from error
+        raise InputError(f"{weights_file(path)}: {error}") from error
 
 
 def changed(recipe: Recipe, settings: Sequence[str]) -> Recipe:

@@ -42,7 +42,9 @@ def score(
     """Score system outputs against references."""
     import numpy as np
 
+    from rampion.errors import InputError
     from rampion.formats import references, texts
+    from rampion.formats.files import shown
     from rampion.metrics import named
     from rampion.text import Texts
 
@@ -50,6 +52,8 @@ def score(
     rows, facts, signatures = [], [], {}
     for path in outputs:
         output = texts.read(path)
+        if not len(output):
+            raise InputError(f"{shown(path)}: holds no lines; expected a system's output, a line a segment")
         given = references.read(refs, Texts.of(str(s) for s in range(len(output))), aligned=True)
         bounds = np.arange(len(output) + 1)
         scores = [one.score(one.statistics(output, bounds, given).sum(axis=0)) for one in metrics]

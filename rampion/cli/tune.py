@@ -97,8 +97,8 @@ def tune(
 ) -> None:
     """Tune weights on n-best lists with references.
 
-    While it runs, a line a round: the loss over all lists, the metric of the candidates that the weights choose, and
-    how far the weights have moved (the length of the difference).
+    A line a round tells the loss of all lists together, the metric of what the
+    weights choose, and how far the weights have moved since the last round.
     """
     from rampion.metrics import named
     from rampion.report import RunFolder

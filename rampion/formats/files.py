@@ -127,8 +127,8 @@ def replacing(path: FilePath) -> Iterator[BinaryIO]:
     target = Path(os.path.realpath(path))
     if target.is_dir():
         raise InputError(f"{path}: is a directory; name a file")
-    device = target.exists() and not target.is_file()
-    partial = target if device else target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
+    device = os.path.exists(path) and not os.path.isfile(path)  # the real path of a pipe exists for nobody
+    partial = Path(path) if device else target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
     try:
         with open(partial, "wb" if device else "xb") as file:
             with _packed(target, file) as packed:
