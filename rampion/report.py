@@ -46,8 +46,12 @@ class RunFolder:
 
     def event(self, kind: str, facts: Mapping[str, Any]) -> None:
         line = json.dumps({"event": kind, **facts}, ensure_ascii=False)
-        with open(self.path / "events.jsonl", "a", encoding="utf-8") as file:
-            file.write(line + "\n")
+        events = self.path / "events.jsonl"
+        try:
+            with open(events, "a", encoding="utf-8", errors="replace") as file:
+                file.write(line + "\n")
+        except OSError as error:
+            raise InputError(f"{events}: cannot be written: {error.strerror}") from error
 
     @property
     def last_weights(self) -> Path:
@@ -72,7 +76,7 @@ class RunFolder:
 
     def _write(self, name: str, text: str) -> None:
         with replacing(self.path / name) as file:
-            file.write(text.encode())
+            file.write(text.encode(errors="replace"))  # the name of a file need not be Unicode
 
 
 def manifest(inputs: Iterable[str]) -> dict[str, Any]:

@@ -34,6 +34,10 @@ class Descent(Solver):
     seed: int | None = None  # None: corpus order
     averaged: bool = False
 
+    def __post_init__(self) -> None:
+        if self.after not in ("segment", "all"):
+            raise RecipeError(f"after is {self.after!r}; expected 'segment' or 'all'")
+
     def check(self, loss: Loss) -> None:
         if self.after == "all":
             if self.averaged:

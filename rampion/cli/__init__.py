@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
+from io import TextIOWrapper
 from typing import Annotated
 
 import typer
@@ -34,7 +35,7 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+        bool, typer.Option("--version", metavar="", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None: ...
 
@@ -43,17 +44,43 @@ for command in COMMANDS:
     import_module(f"rampion.cli.{command}")
 
 
+INTERRUPTED = 130
+
+
 def main() -> None:
-    """Run, and turn what went wrong into one sentence and an exit code: 2 bad input, 1 a result not to be used."""
+    """Run, and turn what went wrong into one sentence and an exit code.
+
+    2 is bad input, 1 a result not to be used or a reader of the output that has gone, 130 an interruption (Ctrl-C).
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # what a terminal cannot show is no reason to stop
     try:
-        app(standalone_mode=True)
+        try:
+            app(prog_name="rampion")
+        finally:
+            sys.stdout.flush()
+    except SystemExit as end:
+        if end.code == INTERRUPTED:
+            _say("interrupted; files that stood before are whole")
+        raise
     except RampionError as error:
-        typer.echo(f"rampion: {error}", err=True)
+        _say(str(error))
         sys.exit(1 if isinstance(error, TuningError) else 2)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
     except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        typer.echo(f"rampion: {where}{error.strerror or error}", err=True)
+        _drop_output()
+        if isinstance(error, BrokenPipeError):
+            sys.exit(1)
+        _say(f"{error.filename or '<stdout>'}: {error.strerror or error}")
         sys.exit(2)
+
+
+def _say(sentence: str) -> None:
+    """One line to stderr, whatever control characters a file has put into the sentence."""
+    typer.echo("rampion: " + "".join(c if c.isprintable() else ascii(c)[1:-1] for c in sentence), err=True)
+
+
+def _drop_output() -> None:
+    """What stdout could not take would be tried again, and complained about, when Python ends."""
+    with open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,13 +15,16 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rampion.candidates import Candidates
-    from rampion.features import Weights
+    from rampion.features import Features, Weights
+    from rampion.recipes import Recipe
     from rampion.text import References, Texts
+
+OF_DECODERS = ("k", "iterations")  # settings that lists from files leave without effect
 
 Lists = Annotated[
     list[str],
     typer.Argument(
-        metavar="NBEST...",
+        metavar="NBEST",
         help="Lists: Moses n-best, JSONL or a store; .gz and .zst too; - is stdin.",
         show_default=False,
     ),
@@ -35,9 +39,12 @@ Refs = Annotated[
     ),
 ]
 Lenient = Annotated[
-    bool, typer.Option("--lenient", help="Skip what is wrong with the lists and say how much, instead of stopping.")
+    bool,
+    typer.Option(
+        "--lenient", metavar="", help="Skip what is wrong with the lists and say how much, instead of stopping."
+    ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines instead of tables.")]
+Json = Annotated[bool, typer.Option("--json", metavar="", help="Print one JSON object for machines instead of tables.")]
 MetricOption = Annotated[
     str | None,
     typer.Option(
@@ -74,35 +81,60 @@ def references_of(segments: Texts, lists: Sequence[str], refs: Sequence[str] | N
     raise InputError(f"the metric {metric} needs references; name them with --refs, or choose --metric metric:COLUMN")
 
 
+def weights_file(path: str) -> str:
+    """The path, or the weights inside it if it is a run folder."""
+    inside = Path(path) / "weights.txt"
+    if not Path(path).is_dir():
+        return path
+    if not inside.exists():
+        raise InputError(
+            f"{path}: is a folder without weights.txt; name a weights file or the folder of a finished run"
+        )
+    return str(inside)
+
+
 def read_weights(path: str) -> Weights:
     """A weights file, or the one inside a run folder."""
     from rampion.formats import weights
 
-    folder = Path(path)
-    if folder.is_dir() and not (folder / "weights.txt").exists():
-        raise InputError(
-            f"{path}: is a folder without weights.txt; name a weights file or the folder of a finished run"
-        )
-    return weights.read(folder / "weights.txt" if folder.is_dir() else path)
+    return weights.read(weights_file(path))
 
 
-def changed(settings: list[str]) -> dict[str, Any]:
-    """`name=value` pairs; a value is a number where it reads as one."""
-    answer: dict[str, Any] = {}
+def weights_for(features: Features, path: str, lenient: bool) -> Weights:
+    """The weights of a file, one for every feature of the lists."""
+    from rampion.features import Weights
+
+    learnt = read_weights(path)
+    try:
+        return Weights(features, learnt.onto(features, lenient=lenient))
+    except InputError as error:
+        raise InputError(f"{weights_file(path)}: {error}") from error
+
+
+def changed(recipe: Recipe, settings: Sequence[str]) -> Recipe:
+    """The recipe with other settings, `name=value`; a value is read as the kind of value that it replaces."""
+    present = recipe.settings()
     for setting in settings:
-        name, equals, value = setting.partition("=")
+        name, equals, text = setting.partition("=")
         if not equals or not name:
             raise RecipeError(f"--set {setting!r}: expected name=value, for example --set rate=1e-3")
-        answer[name] = _number(value)
-    return answer
+        if name in OF_DECODERS:
+            raise RecipeError(
+                f"--set {setting}: {name} is for tuning with a decoder; lists from files are what they are"
+            )
+        recipe = recipe.set(**{name: _value(setting, text, present.get(name, ""))})
+    return recipe
 
 
-def _number(value: str) -> int | float | str | None:
-    if value == "none":
-        return None
-    for kind in (int, float):
-        try:
-            return kind(value)
-        except ValueError:
-            continue
+def _value(setting: str, text: str, present: Any) -> int | float | str | None:
+    if isinstance(present, str) or (present is None and text == "none"):
+        return None if present is None else text
+    kind = float if isinstance(present, float) else int
+    try:
+        value = kind(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < math.inf:
+        expected = "a number" if kind is float else "a whole number"
+        raise RecipeError(f"--set {setting}: expected {expected} of 0 or more")
     return value

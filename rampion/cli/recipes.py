@@ -25,7 +25,7 @@ def recipes(
         if as_json:
             table.show_json(facts)
         else:
-            table.show(facts.items(), [name, ""])
+            table.show([(fact, _shown(value)) for fact, value in facts.items()], [name, ""])
         return
     rows = {known: described(recipe) for known, recipe in RECIPES.items()}
     if as_json:
@@ -35,3 +35,8 @@ def recipes(
         [(known, *(row[part] for part in ("up", "down", "solver"))) for known, row in rows.items()],
         ["recipe", "raise", "lower", "solver"],
     )
+
+
+def _shown(value: object) -> str:
+    """A setting as --set takes it."""
+    return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from rampion.cli import app, table
-from rampion.cli.options import Json, Lenient, Lists, MetricOption, Refs, read_runs, read_weights, references_of
+from rampion.cli.options import Json, Lenient, Lists, MetricOption, Refs, read_runs, references_of, weights_for
+from rampion.errors import InputError
 
 EXAMPLE = """
 [bold]Examples[/bold]
@@ -55,29 +56,28 @@ def rerank(
     from rampion.training import absorbed, standing
     from rampion.tuning import judge, picks, reranked
 
+    if out == reordered == "-":
+        raise InputError("the best candidates and --lists cannot both go to stdout; name a file with --out")
     runs = read_runs(lists, lenient)
     merged = runs[0] if len(runs) == 1 else absorbed(Merge(), runs)
-    learnt = read_weights(weights)
+    learnt = weights_for(merged.features, weights, lenient)
     judged = refs or metric
-    references = references_of(merged.segments, lists, refs, metric or "bleu") if judged else None
-    best = merged.texts.take(picks(merged, learnt, lenient=lenient, listed=listed))
+    if judged:
+        references = references_of(merged.segments, lists, refs, metric or "bleu")
+        arbiter = judge(merged, references, metric or "bleu", listed=listed)
+        found = standing(arbiter.batch(merged), learnt.vector)
+    best = merged.texts.take(picks(merged, learnt, listed=listed))
     with replacing(out) as file:
         file.write("".join(f"{text}\n" for text in best).encode())
     if reordered:
-        write_lists(reordered, reranked(merged, learnt, lenient=lenient, listed=listed))
+        write_lists(reordered, reranked(merged, learnt, listed=listed))
     if not judged:
         return
-    arbiter = judge(merged, references, metric or "bleu", listed=listed)
-    found = standing(arbiter.batch(merged), learnt.onto(merged.features, lenient=lenient))
     signature = arbiter.metric.signature(arbiter.references)
-    quiet = out == "-"
+    quiet = "-" in (out, reordered)
     if as_json:
         table.show_json({"metric": arbiter.metric.name, "signature": signature, **asdict(found)}, err=quiet)
         return
-    rows = [("as listed", found.listed), ("reranked", found.chosen), ("oracle", found.oracle)]
-    table.show(
-        [(name, value, f"{value - found.listed:+.2f}") for name, value in rows],
-        [arbiter.metric.name, "score", "gain"],
-        err=quiet,
-    )
+    scores = {"as listed": [found.listed], "reranked": [found.chosen], "oracle": [found.oracle]}
+    table.show_gains(arbiter.metric, scores, err=quiet)
     typer.echo(signature, err=quiet)

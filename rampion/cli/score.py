@@ -22,7 +22,7 @@ EXAMPLE = """
 def score(
     outputs: Annotated[
         list[str],
-        typer.Argument(metavar="OUTPUT...", help="System outputs, a line a segment; - is stdin.", show_default=False),
+        typer.Argument(metavar="OUTPUT", help="System outputs, a line a segment; - is stdin.", show_default=False),
     ],
     refs: Annotated[
         list[str],
@@ -44,6 +44,7 @@ def score(
 
     from rampion.errors import InputError
     from rampion.formats import references, texts
+    from rampion.formats.files import shown
     from rampion.metrics import named
     from rampion.text import Texts
 
@@ -51,11 +52,9 @@ def score(
     rows, facts, signatures = [], [], {}
     for path in outputs:
         output = texts.read(path)
-        given = references.read(refs, Texts.of(str(s) for s in range(len(output))))
-        if len(given) != len(output):
-            raise InputError(
-                f"{path}: {len(output)} lines, but the references have {len(given)}; they must go together line by line"
-            )
+        if not len(output):
+            raise InputError(f"{shown(path)}: holds no lines; expected a system's output, a line a segment")
+        given = references.read(refs, Texts.of(str(s) for s in range(len(output))), aligned=True)
         bounds = np.arange(len(output) + 1)
         scores = [one.score(one.statistics(output, bounds, given).sum(axis=0)) for one in metrics]
         signatures = {one.name: one.signature(given) for one in metrics}

@@ -30,13 +30,14 @@ def pack(
     merged = runs[0] if len(runs) == 1 else absorbed(Merge(), runs)
     store.write(out, merged)
     typer.echo(
-        f"wrote {out}: {len(merged.segments)} segments, {len(merged)} candidates, {len(merged.features)} features"
+        f"wrote {out}: {len(merged.segments)} segments, {len(merged)} candidates, {len(merged.features)} features",
+        err=out == "-",
     )
 
 
 @stores.command(epilog="[bold]Example[/bold]\n\n  rampion store verify dev.store")
 def verify(
-    files: Annotated[list[str], typer.Argument(metavar="STORE...", help="Stores to check.", show_default=False)],
+    files: Annotated[list[str], typer.Argument(metavar="STORE", help="Stores to check.", show_default=False)],
     as_json: Json = False,
 ) -> None:
     """Check every byte of a store, and that its parts fit together."""

@@ -3,21 +3,39 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+if TYPE_CHECKING:
+    from rampion.metrics import Metric
+
 
 def show(rows: Iterable[Sequence[Any]], head: Sequence[str], *, title: str = "", err: bool = False) -> None:
-    """An aligned table: the first column to the left, numbers to the right."""
-    text = [[_cell(cell) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(head, *text, strict=True)]
+    """An aligned table: the first column and words to the left, numbers to the right."""
+    columns = [_column(cells) for cells in zip(*rows, strict=True)] or [[] for _ in head]
+    widths = [max(map(len, [name, *cells])) for name, cells in zip(head, columns, strict=True)]
+    left = [place == 0 or any(cell[:1].isalpha() for cell in cells) for place, cells in enumerate(columns)]
     if title:
         typer.secho(title, bold=True, err=err)
-    typer.secho(_line(head, widths), dim=True, err=err)
-    for row in text:
-        typer.echo(_line(row, widths), err=err)
+    typer.secho(_line(head, widths, left), dim=True, err=err)
+    for row in zip(*columns, strict=True):
+        typer.echo(_line(row, widths, left), err=err)
+
+
+def show_gains(
+    metric: Metric, scores: Mapping[str, Sequence[float]], columns: Sequence[str] = ("score",), *, err: bool = False
+) -> None:
+    """Scores, and how far each is from the first of its column."""
+    name, change = (metric.name, "gain") if metric.higher_is_better else (f"{metric.name} (less is better)", "change")
+    places = _places(value for row in scores.values() for value in row)
+    first = next(iter(scores.values()))
+    rows = [
+        [who, *(cell for value, base in zip(row, first, strict=True) for cell in (value, f"{value - base:+.{places}f}"))]
+        for who, row in scores.items()
+    ]
+    show(rows, [name, *(head for column in columns for head in (column, change))], err=err)
 
 
 class Live:
@@ -25,12 +43,13 @@ class Live:
 
     def __init__(self, head: Sequence[str], widths: Sequence[int], err: bool) -> None:
         self.head, self.widths, self.err, self.begun = head, widths, err, False
+        self.left = [place == 0 for place in range(len(head))]
 
-    def row(self, cells: Sequence[Any]) -> None:
+    def row(self, cells: Sequence[str]) -> None:
         if not self.begun:
-            typer.secho(_line(self.head, self.widths), dim=True, err=self.err)
+            typer.secho(_line(self.head, self.widths, self.left), dim=True, err=self.err)
             self.begun = True
-        typer.echo(_line([_cell(cell) for cell in cells], self.widths), err=self.err)
+        typer.echo(_line(cells, self.widths, self.left), err=self.err)
 
 
 def show_json(facts: Any, *, err: bool = False) -> None:
@@ -42,12 +61,21 @@ def note(sentence: str) -> None:
     typer.secho(f"rampion: {sentence}", err=True, dim=True)
 
 
-def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
-    first = cells[0].ljust(widths[0])
-    return "  ".join([first, *(cell.rjust(width) for cell, width in zip(cells[1:], widths[1:], strict=True))]).rstrip()
+def number(value: float) -> str:
+    """A score by itself: 38.47, or 0.8342 where the scale is 0 to 1."""
+    return f"{value:.{_places([value])}f}"
 
 
-def _cell(cell: Any) -> str:
-    if isinstance(cell, float):
-        return f"{cell:.2f}" if abs(cell) >= 1 or cell == 0 else f"{cell:.4f}"
-    return str(cell)
+def _places(values: Iterable[float]) -> int:
+    """Decimals for numbers of one scale."""
+    return 4 if max(map(abs, values)) < 2 else 2
+
+
+def _column(cells: Sequence[Any]) -> list[str]:
+    places = _places([0.0, *(cell for cell in cells if isinstance(cell, float))])
+    return [f"{cell:.{places}f}" if isinstance(cell, float) else str(cell) for cell in cells]
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], left: Sequence[bool]) -> str:
+    padded = zip(cells, widths, left, strict=True)
+    return "  ".join(cell.ljust(width) if words else cell.rjust(width) for cell, width, words in padded).rstrip()

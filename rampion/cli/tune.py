@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +11,7 @@ import typer
 
 from rampion.cli import app, table
 from rampion.cli.options import (
+    OF_DECODERS,
     Json,
     Lenient,
     Lists,
@@ -17,8 +19,9 @@ from rampion.cli.options import (
     Refs,
     changed,
     read_runs,
-    read_weights,
     references_of,
+    weights_file,
+    weights_for,
 )
 
 if TYPE_CHECKING:
@@ -61,6 +64,7 @@ def tune(
         str,
         typer.Option(
             "--policy",
+            metavar="NAME",
             help="What to keep of several files, the lists of successive decodings: merge, replace, fixed, window:N.",
         ),
     ] = "merge",
@@ -86,91 +90,94 @@ def tune(
         list[str] | None, typer.Option("--dev-refs", metavar="FILE", help="Their references.", show_default=False)
     ] = None,
     keep_rounds: Annotated[
-        bool, typer.Option("--keep-rounds", help="Write the weights of every round too: weights/NNN.bin.")
+        bool, typer.Option("--keep-rounds", metavar="", help="Write the weights of every round too: weights/NNN.bin.")
     ] = False,
     lenient: Lenient = False,
     as_json: Json = False,
 ) -> None:
-    """Tune weights on n-best lists with references."""
+    """Tune weights on n-best lists with references.
+
+    A line a round tells the loss of all lists together, the metric of what the
+    weights choose, and how far the weights have moved since the last round.
+    """
+    from rampion.metrics import named
     from rampion.report import RunFolder
     from rampion.training import Round
-    from rampion.tuning import recipe_named, segments_of
+    from rampion.tuning import policy_named, recipe_named, segments_of
     from rampion.tuning import tune as learn
 
-    settings = changed(set_ or [])
-    chosen = recipe_named(recipe, **settings)
+    chosen = changed(recipe_named(recipe), [*(set_ or []), *([f"metric={metric}"] if metric else [])])
+    measure = named(chosen.metric)
+    policy_named(policy)
     runs = read_runs(lists, lenient)
-    references = references_of(segments_of(runs), lists, refs, metric or chosen.metric)
-    start = read_weights(weights) if weights else None
+    references = references_of(segments_of(runs), lists, refs, chosen.metric)
+    start = weights_for(runs[0].features, weights, lenient) if weights else None
     held = read_runs(dev, lenient) if dev else None
-    held_references = references_of(segments_of(held), dev, dev_refs, metric or chosen.metric) if held and dev else None
-    config = {
-        "recipe": recipe,
-        "lists": lists,
-        "refs": refs or [],
-        "weights": weights,
-        "dev": dev or [],
-        "dev_refs": dev_refs or [],
-        "policy": policy,
-        **chosen.settings(),
-    }
-    inputs = [*lists, *(refs or []), *([weights] if weights else []), *(dev or []), *(dev_refs or [])]
-    folder = RunFolder.begin(out, config | ({"metric": metric} if metric else {}), inputs)
-    columns = {"round": 5, "loss": 12, "metric": 9, "moved": 9} | ({"dev": 9} if dev else {})
+    held_references = references_of(segments_of(held), dev, dev_refs, chosen.metric) if held and dev else None
+    columns = {"round": 5, "loss": 12, measure.name: 9, "moved": 9} | ({"dev": 9} if dev else {})
     live = table.Live(list(columns), list(columns.values()), err=as_json)
 
+    @cache
+    def folder() -> RunFolder:
+        """Made with the first round, when the input has proved good."""
+        asked = {
+            "recipe": recipe, "lists": lists, "refs": refs or [], "weights": weights, "policy": policy,
+            "dev": dev or [], "dev_refs": dev_refs or [], "lenient": lenient,
+        }  # fmt: skip
+        settings = {name: value for name, value in chosen.settings().items() if name not in OF_DECODERS}
+        begun_with = [weights_file(weights)] if weights else []
+        inputs = [*lists, *(refs or []), *begun_with, *(dev or []), *(dev_refs or [])]
+        return RunFolder.begin(out, asked | settings, inputs)
+
     def record(row: Round, reached: Weights) -> None:
-        folder.round(row)
+        folder().round(row)
         if keep_rounds:
-            folder.keep(row, reached)
-        cells = [str(row.round), f"{row.loss:.4f}", f"{row.score:.2f}", f"{row.moved:.4f}"]
-        live.row(cells if row.dev is None else [*cells, f"{row.dev:.2f}"])
+            folder().keep(row, reached)
+        cells = [str(row.round), f"{row.loss:.4f}", table.number(row.score), f"{row.moved:.4f}"]
+        live.row(cells if row.dev is None else [*cells, table.number(row.dev)])
 
     tuned = learn(
-        runs, references, recipe=chosen, start=start, metric=metric, policy=policy, record=record, lenient=lenient,
+        runs, references, recipe=chosen, start=start, policy=policy, record=record, lenient=lenient,
         dev=held, dev_references=held_references,
     )  # fmt: skip
     facts = {
         "recipe": recipe, "metric": tuned.metric, "signature": tuned.signature, "round": tuned.round,
         "before": asdict(tuned.before), "after": asdict(tuned.after), "last": asdict(tuned.last),
         "dev": {name: asdict(at) for name, at in tuned.dev._asdict().items()} if tuned.dev else None,
-        "weights": str(folder.weights),
+        "weights": str(folder().weights),
     }  # fmt: skip
-    folder.finish(tuned.weights, tuned.last_weights, facts)
-    for warning in _doubts(tuned):
+    folder().finish(tuned.weights, tuned.last_weights, facts)
+    for warning in _doubts(tuned, measure.higher_is_better):
         table.note(warning)
     if as_json:
         table.show_json(facts)
         return
-    head = [tuned.metric, "score", "gain", *(["dev", "gain"] if tuned.dev else [])]
-    table.show(_table(tuned, initial=weights is not None), head)
-    typer.echo(f"{tuned.signature}\nwrote {folder.weights}")
+    table.show_gains(measure, _scores(tuned, initial=weights is not None), ["score", "dev"][: 2 if tuned.dev else 1])
+    typer.echo(f"{tuned.signature}\nwrote {folder().weights}")
 
 
-def _table(tuned: Tuned, initial: bool) -> Iterator[list[str | float]]:
+def _scores(tuned: Tuned, initial: bool) -> dict[str, list[float]]:
     """Where the weights stand on the lists, and on the held-out ones beside them."""
     before, after, last = ([at] for at in (tuned.before, tuned.after, tuned.last))
     if tuned.dev:
         before, after, last = [*before, tuned.dev.before], [*after, tuned.dev.after], [*last, tuned.dev.last]
     unlike = tuned.last_weights is not tuned.weights
-    rows = {
+    return {
         "as listed": [at.listed for at in before],
         **({"initial weights": [at.chosen for at in before]} if initial else {}),
         f"tuned, round {tuned.round}" if unlike else "tuned": [at.chosen for at in after],
         **({"tuned, last round": [at.chosen for at in last]} if unlike else {}),
         "oracle": [at.oracle for at in before],
     }
-    for name, scores in rows.items():
-        gains = [f"{score - at.listed:+.2f}" for score, at in zip(scores, before, strict=True)]
-        yield [name, *(cell for pair in zip(scores, gains, strict=True) for cell in pair)]
 
 
-def _doubts(tuned: Tuned) -> Iterator[str]:
+def _doubts(tuned: Tuned, higher_is_better: bool) -> Iterator[str]:
     """What should make one look twice at weights that are not plainly useless."""
     before, after = tuned.before.chosen, tuned.after.chosen
-    if after < before:
+    if after < before if higher_is_better else after > before:
         yield (
-            f"the tuned weights score lower on these lists than the initial ones ({after:.2f} < {before:.2f}); "
+            "the tuned weights choose worse on these lists than the initial ones "
+            f"({table.number(after)} after {table.number(before)}); "
             "try a smaller rate (--set rate=...) or another recipe"
         )
     if tuned.shrunk < 0.05:

@@ -47,28 +47,35 @@ def weights(
     from rampion.formats import weights as weight_files
 
     learnt = read_weights(file)
-    if out:
-        weight_files.write(out, learnt)
     width, vector, names = learnt.features.width, learnt.vector, learnt.features.names
     largest = width + np.argsort(-np.abs(vector[width:]), kind="stable")[:top]
     shown = {names[f]: float(vector[f]) for f in [*range(width), *largest.tolist()] if f < width or vector[f]}
-    summary = {
+    summary: dict[str, float] = {
         "features": len(vector),
         "dense": width,
         "nonzero": int(np.count_nonzero(vector)),
         "norm": float(np.linalg.norm(vector)),
     }
+    likeness: dict[str, float] = {}
     head, rows = ["feature", "weight"], [[name, f"{value:.6g}"] for name, value in shown.items()]
     if compare:
         other = read_weights(compare)
-        summary |= _likeness(learnt, other)
+        likeness = _likeness(learnt, other)
         head.append("other")
         rows = [[*row, f"{other.get(row[0], 0.0):.6g}"] for row in rows]
+    if out:
+        weight_files.write(out, learnt)
+    quiet = out == "-"
     if as_json:
-        table.show_json(summary | {"weights": shown})
+        table.show_json(summary | likeness | {"weights": shown}, err=quiet)
         return
-    table.show(rows, head)
-    typer.echo(", ".join(f"{name} {value:.6g}" for name, value in summary.items()))
+    table.show(rows, head, err=quiet)
+    for facts in filter(None, (summary, likeness)):
+        typer.echo(", ".join(f"{name} {_short(value)}" for name, value in facts.items()), err=quiet)
+
+
+def _short(value: float) -> str:
+    return str(value) if isinstance(value, int) else f"{value:.6g}"
 
 
 def _likeness(one: Weights, other: Weights) -> dict[str, float]:

@@ -53,6 +53,8 @@ def write(path: FilePath, kind: str, arrays: Mapping[str, Array], meta: Mapping[
 
 def read(path: FilePath, kind: str) -> tuple[dict[str, Array], dict[str, Any]]:
     """The arrays, read-only and mapped from the file, and meta; every byte has been checked."""
+    if os.fspath(path) == "-":
+        raise InputError("<stdin>: a binary file is mapped into memory and cannot come from a pipe; name the file")
     try:
         size = os.stat(path).st_size
         with open(path, "rb") as file:

@@ -54,6 +54,8 @@ def head(path: FilePath) -> bytes:
     """Some first bytes of the content. Stdin keeps its own, and may show none of them yet if it is packed."""
     with _opened(path) as file:
         if os.fspath(path) != "-":
+            if not file.seekable():
+                raise InputError(f"{path}: is a pipe, which can be read once only; send it to stdin and name it -")
             start = next(filter(None, _unpacked(path, file)), b"")
         elif file.seekable():
             raw = file.read(_PIECE)
@@ -125,8 +127,8 @@ def replacing(path: FilePath) -> Iterator[BinaryIO]:
     target = Path(os.path.realpath(path))
     if target.is_dir():
         raise InputError(f"{path}: is a directory; name a file")
-    device = target.exists() and not target.is_file()
-    partial = target if device else target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
+    device = os.path.exists(path) and not os.path.isfile(path)  # the real path of a pipe exists for nobody
+    partial = Path(path) if device else target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
     try:
         with open(partial, "wb" if device else "xb") as file:
             with _packed(target, file) as packed:

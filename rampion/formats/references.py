@@ -13,11 +13,11 @@ from rampion.text import References, Texts
 _NUMBER = re.compile(r"\d{1,18}")
 
 
-def read(paths: Sequence[FilePath], segments: Texts) -> References:
+def read(paths: Sequence[FilePath], segments: Texts, *, aligned: bool = False) -> References:
     """The references of the segments, in their order.
 
     Several files, or one of plain lines: line n of every file belongs to one segment; a blank line is no reference.
-    With as many lines as segments they are in order, else a segment's number is its line, from 0.
+    With as many lines as segments they are in order, else (unless `aligned`) a segment's number is its line, from 0.
     """
     if len(paths) == 1:
         start = head(paths[0])
@@ -33,10 +33,10 @@ def read(paths: Sequence[FilePath], segments: Texts) -> References:
     ids, count = list(segments), len(files[0])
     rows = list(range(len(ids)))
     if count != len(ids):
-        if not all(_NUMBER.fullmatch(identity) and int(identity) < count for identity in ids):
+        if aligned or not all(_NUMBER.fullmatch(identity) and int(identity) < count for identity in ids):
             raise FormatError(
-                f"{shown(paths[0])}: has {count} lines for {len(ids)} segments; expected a line for every segment, "
-                "or segments numbered by line from 0"
+                f"{shown(paths[0])}: has {count} lines for {len(ids)} segments; expected a line for every segment"
+                + ("" if aligned else ", or segments numbered by line from 0")
             )
         rows = list(map(int, ids))
     chosen = [[file[row] for file in files if file[row]] for row in rows]

@@ -1,0 +1,81 @@
+"""The command line inside this process, or as a process of its own; and small files for it to work on."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+from unittest import mock
+
+from decoder.toy import INITIAL, task
+from rampion.candidates import Candidates
+from rampion.cli import main
+from rampion.formats import read_lists, references, write_lists
+from rampion.formats.jsonl import rows_of
+from rampion.formats.jsonl import write as write_jsonl
+from rampion.text import References
+from rampion.vocab import Names
+
+ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("PYTHONUNBUF")}
+PROGRAM = [sys.executable, "-m", "rampion"]
+
+
+class Outcome(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+def rampion(*arguments: object, stdin: bytes = b"", encoding: str = "utf-8") -> Outcome:
+    """What the command answers."""
+    given, out, err = (io.TextIOWrapper(io.BytesIO(content), encoding=encoding) for content in (stdin, b"", b""))
+    program = ["rampion", *map(str, arguments)]
+    with mock.patch.multiple(sys, argv=program, stdin=given, stdout=out, stderr=err):
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code
+    texts = []
+    for stream in (out, err):
+        stream.flush()
+        texts.append(stream.buffer.getvalue().decode(encoding))
+    return Outcome(code, *texts)
+
+
+def good(*arguments: object, stdin: bytes = b"") -> str:
+    """What a command that must work writes to stdout."""
+    code, out, err = rampion(*arguments, stdin=stdin)
+    assert code == 0, err
+    return out
+
+
+def start(*arguments: object, **options: object) -> subprocess.Popen[bytes]:
+    """The command as a process, with pipes for what is not given."""
+    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": ENVIRONMENT}
+    return subprocess.Popen([*PROGRAM, *map(str, arguments)], **(pipes | options))
+
+
+def lists_of(path: Path) -> Candidates:
+    """The lists of a file of any format."""
+    files = read_lists([path])
+    return Candidates.build(files.names, files.runs)[0]
+
+
+def write_task(folder: Path) -> None:
+    """The same 24 lists of 8 in every format, two references, initial weights, and 12 other lists with references."""
+    records = list(task(seed=1, segments=36, k=8))
+    for name, part in (("dev", records[:24]), ("test", records[24:])):
+        names = Names()
+        rows = rows_of(part, names)
+        refs = References.of(record["refs"] for record in part)
+        write_jsonl(folder / f"{name}.jsonl", [rows], names.texts(), refs)
+        references.write([folder / f"{name}.ref.0", folder / f"{name}.ref.1"], refs)
+        (folder / f"{name}.own").write_text("".join(f"{record['hyps'][2]['text']}\n" for record in part))
+        lists = Candidates.build(names, [[rows]])[0]
+        for ending in ("nbest", "nbest.gz", "store"):
+            write_lists(folder / f"{name}.{ending}", lists)
+    lines = (f"{name}= {' '.join(map(str, v if isinstance(v, list) else [v]))}\n" for name, v in INITIAL.items())
+    (folder / "start.weights").write_text("".join(lines))
