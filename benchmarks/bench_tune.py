@@ -84,7 +84,7 @@ def steps(folder: Path) -> list[dict[str, Any]]:
     from rampion.candidates import Candidates
     from rampion.features import Weights
     from rampion.formats import read_lists, references, weights
-    from rampion.training import learn
+    from rampion.training import ignore, learn
     from rampion.tuning import judge, recipe_named
 
     done("imports")
@@ -98,7 +98,7 @@ def steps(folder: Path) -> list[dict[str, Any]]:
     batch = arbiter.batch(lists)
     done("statistics")
     start = Weights(lists.features, weights.read(initial).onto(lists.features))
-    tuned = learn(recipe, batch, start, start, lambda row: None)
+    tuned = learn(recipe, batch, start, start, ignore)
     done("10 rounds of 5 passes")
     weights.write(folder / "tuned", tuned)
     done("write")
