@@ -205,7 +205,7 @@ def objective(loss: Loss, batch: Batch, weights: Reals, origin: Reals, l2: float
     gradient = batch.candidates.gather(slopes)
     if l2:
         away = weights - origin
-        value += l2 / 2 * float(away @ away)
+        value += l2 / 2 * float(np.square(away).sum())
         gradient += l2 * away
     return value, gradient
 

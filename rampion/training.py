@@ -154,7 +154,7 @@ class _Watch:
             round_,
             loss.slopes(stakes, scores)[0],
             self.batch.corpus_score(MODEL.picks(stakes, scores)),
-            float(np.linalg.norm(weights - self.before)),
+            float(np.sqrt(np.square(weights - self.before).sum())),
             len(self.batch.candidates),
             self.held.score(weights) if self.held else None,
             loss.effective(stakes, scores) if isinstance(loss, Expectation) else None,

@@ -41,7 +41,7 @@ class Tuned:
     last_weights: Weights  # those of the last round, which the recipe may not keep
     recipe: Recipe
     rounds: list[Round]
-    round: int  # whose weights were chosen, counted from 1; 0 if there was none
+    round: int | None  # the round whose weights the held-out lists chose
     before: Standing
     after: Standing
     last: Standing
@@ -136,7 +136,7 @@ def tune(
     choice = _Choice(arbiter.metric.higher_is_better, record)
     before = standing(batch, start.vector)
     last = learn(chosen, batch, start, start, choice, held=held)
-    weights = last if chosen.keep == "last" or choice.best is None else choice.best
+    weights = choice.best if chosen.keep == "dev" and choice.best is not None else last
     vectors = [at.vector for at in (start, weights, last)]
     length = float(np.linalg.norm(start.vector))
     return Tuned(
@@ -144,7 +144,7 @@ def tune(
         last,
         chosen,
         choice.rounds,
-        len(choice.rounds) if weights is last else choice.best_round,
+        None if weights is last else choice.best_round,
         before,
         standing(batch, weights.vector),
         standing(batch, last.vector),

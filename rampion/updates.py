@@ -49,7 +49,7 @@ class Mira:
         return None
 
     def step(self, weights: Reals, gradient: Reals, value: float, state: None) -> None:
-        square = float(gradient @ gradient)
+        square = float(np.square(gradient).sum())
         if square > 0.0:
             weights -= min(self.cap, max(0.0, value) / square) * gradient
 

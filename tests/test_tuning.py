@@ -96,7 +96,9 @@ def test_the_loop_with_a_decoder_learns_from_every_decoding():
     recipe = recipe_named("rampion-mira", iterations=3, k=12, rounds=2)
     recipe = Recipe(recipe.loss, recipe.solver, Merge(), iterations=3, k=12)
     start = Weights(lists.features, np.zeros(len(lists.features)))
-    weights = train(recipe, decoder, list(lists.segments), judge(lists, references, "bleu"), start, rows.append)
+    weights = train(
+        recipe, decoder, list(lists.segments), judge(lists, references, "bleu"), start, lambda row, _: rows.append(row)
+    )
     assert [(row.iteration, row.round) for row in rows] == [(i, r) for i in (1, 2, 3) for r in (1, 2)]
     assert [row.candidates for row in rows[::2]] == [5 * 60, 10 * 60, 12 * 60]
     fixed = train(recipe, FixedLists(lists), list(lists.segments), judge(lists, references, "bleu"), start)
