@@ -56,8 +56,18 @@ def recipes() -> str:
     return table(["recipe", "raises", "lowers", "solver", "policy", "cost", "cite", "note"], rows)
 
 
+def algorithms() -> str:
+    """The recipes, briefly."""
+    from rampion.recipes import RECIPES, described
+
+    rows = ([f"`{name}`", *sides(row), row["solver"], f"`{row['cite']}`"]
+            for name, recipe in RECIPES.items() for row in [described(recipe)])  # fmt: skip
+    return table(["recipe", "raises", "lowers", "solver", "cite"], rows)
+
+
 def sides(row: dict[str, str]) -> tuple[str, str]:
-    return row["up"] or "–", row["down"]
+    """What a contrast raises and lowers, or the name of any other loss."""
+    return (row["up"], row["down"]) if row["up"] else ("–", f"`{row['down'].partition('(')[0]}`")
 
 
 def cost(recipe: Any) -> str:
@@ -239,7 +249,8 @@ def measured() -> str:
 
 
 PARTS: dict[str, Callable[[], str]] = {
-    part.__name__: part for part in (recipes, settings, losses, metrics, rooms, kernels, errors, names, commands)
+    part.__name__: part
+    for part in (recipes, algorithms, settings, losses, metrics, rooms, kernels, errors, names, commands)
 }
 
 

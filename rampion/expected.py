@@ -1,6 +1,6 @@
 """Expectation losses: what the model's own distribution over each list, p = softmax(score / temperature), costs.
 
-Their gradients vanish where p is uniform and where it is one candidate, so scale matters: `effective` tells (S16, 23).
+Their gradients vanish where p is uniform and where it is one candidate, so scale matters: `effective` tells (S16).
 """
 
 from __future__ import annotations

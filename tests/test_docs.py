@@ -220,9 +220,10 @@ def test_the_shell_examples_of_the_pages_name_what_exists():
             assert set(re.findall(r"(?<!\S)--?[a-z][\w-]*", line)) <= known | {"--help"}, f"{page}: rampion {line}"
 
 
-def test_every_recipe_loss_metric_and_error_is_in_the_pages():
+def test_every_recipe_setting_loss_metric_and_error_is_in_the_pages():
     algorithms, architecture = PAGES["docs/algorithms.md"], PAGES["docs/architecture.md"]
-    for name in [*RECIPES, *LOSSES, *METRICS]:
+    settings = {name for recipe in RECIPES.values() for name in recipe.settings()}
+    for name in [*RECIPES, *LOSSES, *METRICS, *settings]:
         assert f"`{name}`" in algorithms, name
     for name, thing in vars(errors).items():
         if isinstance(thing, type) and issubclass(thing, Exception):
