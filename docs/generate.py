@@ -1,7 +1,8 @@
-"""Refresh the generated parts of the pages: python docs/generate.py [--measure].
+"""Refresh the generated parts of the pages: python docs/generate.py [--run] [--measure].
 
 A page holds `<!-- NAME -->` and `<!-- /NAME -->`; between them stands the answer of PARTS[NAME]. tests/test_docs.py
 checks that it is fresh, but for what is measured: --measure tunes every recipe on the lists of `rampion demo`.
+--run runs the commands of the console blocks, and writes down what they print.
 """
 
 from __future__ import annotations
@@ -9,7 +10,12 @@ from __future__ import annotations
 import argparse
 import ast
 import inspect
+import json
+import os
 import re
+import shlex
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -211,7 +217,67 @@ def walk(command: Any, name: str = "") -> Iterator[tuple[str, Any]]:
             yield f"{name}{part}", child
 
 
+# Console blocks
+
+
+def sessions(text: str) -> Iterator[tuple[str, str]]:
+    """`$ command`, and the lines it prints."""
+    for session in text.split("$ ")[1:]:
+        command, _, printed = session.partition("\n")
+        yield command, printed
+
+
+def run(command: str, folder: Path) -> str:
+    """What a command prints to either stream. The demo runs once, and leaves the lists that the others read."""
+    import rampion
+
+    words = shlex.split("rampion demo --out toy" if command == "make demo" else command)
+    if words[0] == "rampion":
+        words[:1] = [sys.executable, "-m", "rampion"]
+    environment = os.environ | {"PYTHONPATH": str(Path(rampion.__path__[0]).parent), "NO_COLOR": "1"}
+    done = subprocess.run(
+        words, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    if done.returncode:
+        raise SystemExit(f"$ {command}\n{done.stdout}")
+    return re.sub(r"Writing .*\n", "", done.stdout) if command == "make demo" else done.stdout
+
+
+def rerun(page: str) -> str:
+    """The page with its console blocks run again, all in one folder."""
+    with tempfile.TemporaryDirectory() as folder:
+
+        def again(found: re.Match[str]) -> str:
+            printed = [f"$ {command}\n{run(command, Path(folder))}" for command, _ in sessions(found[1])]
+            return f"```console\n{''.join(printed)}```\n"
+
+        return re.sub(r"^```console\n(.*?)^```\n", again, page, flags=re.MULTILINE | re.DOTALL)
+
+
 # What is measured
+
+
+def times(ratio: float) -> str:
+    return f"{ratio:.0f} ×" if ratio >= 10 else f"{ratio:.2g} ×"
+
+
+def speed() -> str:
+    """From the newest benchmark results that are kept."""
+    kept = sorted((ROOT / "benchmarks/results").glob("*.json"))[-1]
+    results = json.loads(kept.read_text("utf-8"))
+    rows: dict[str, list[str]] = {}
+    for row in results["kernels"]:
+        seconds = row["seconds"]
+        if row["work"] in ("score", "gather", "contrast", "epoch", "ngrams"):
+            others = (f"{name} {times(taken / seconds['kernel'])}" for name, taken in seconds.items()
+                      if name not in ("kernel", "twin"))  # fmt: skip
+            rows.setdefault(f"`{row['work']}`", []).append(
+                "; ".join([f"twin {times(seconds['twin'] / seconds['kernel'])}", *others])
+            )
+    rows["`rampion tune`"] = [f"{row['seconds']:.2g} s, {row['peak'] / 1e6:.0f} MB" for row in results["tune"]]
+    page = table(["", "dense lists (D)", "with sparse features (S)"], ([name, *cells] for name, cells in rows.items()))
+    where = f"[{kept.stem}](benchmarks/results/{kept.stem}.md)"
+    return f"How many times as long others take as the kernel, and the whole command, on {where}:\n\n{page}"
 
 
 def measured() -> str:
@@ -250,7 +316,7 @@ def measured() -> str:
 
 PARTS: dict[str, Callable[[], str]] = {
     part.__name__: part
-    for part in (recipes, algorithms, settings, losses, metrics, rooms, kernels, errors, names, commands)
+    for part in (recipes, algorithms, settings, losses, metrics, rooms, kernels, errors, names, commands, speed)
 }
 
 
@@ -266,10 +332,13 @@ def refreshed(page: str, parts: dict[str, Callable[[], str]]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--measure", action="store_true", help="tune every recipe again")
-    parts = PARTS | ({"measured": measured} if parser.parse_args().measure else {})
+    parser.add_argument("--run", action="store_true", help="run the console blocks again")
+    given = parser.parse_args()
+    parts = PARTS | ({"measured": measured} if given.measure else {})
     for page in PAGES:
         path = ROOT / page
-        path.write_text(refreshed(path.read_text("utf-8"), parts), "utf-8")
+        text = refreshed(path.read_text("utf-8"), parts)
+        path.write_text(rerun(text) if given.run else text, "utf-8")
 
 
 if __name__ == "__main__":

@@ -5,10 +5,8 @@ from __future__ import annotations
 import doctest
 import importlib.util
 import inspect
-import os
 import re
 import shlex
-import subprocess
 import sys
 import textwrap
 import tomllib
@@ -83,8 +81,8 @@ def test_code_runs_and_prints_what_the_page_says(page, tmp_path, monkeypatch):
             assert runner.run(example, out=told.append, clear_globs=False).failed == 0, "".join(told)
             names.update(example.globs)
         elif kind == "console":
-            for command, expected in sessions(text):
-                printed = run(command, tmp_path)
+            for command, expected in GENERATE.sessions(text):
+                printed = GENERATE.run(command, tmp_path)
                 assert alike(printed, expected), f"{page}: $ {command} prints\n{printed}"
 
 
@@ -110,31 +108,6 @@ def test_the_example_of_the_package_runs(tmp_path, monkeypatch):
 class Checker(doctest.OutputChecker):
     def check_output(self, want: str, got: str, optionflags: int) -> bool:
         return alike(got, want)
-
-
-def sessions(text: str) -> Iterator[tuple[str, str]]:
-    """`$ command`, and the lines it prints."""
-    for session in text.split("$ ")[1:]:
-        command, _, printed = session.partition("\n")
-        yield command, printed
-
-
-def run(command: str, folder: Path) -> str:
-    """What a command prints to either stream. The demo runs once, and leaves the lists that the others read."""
-    words = shlex.split("rampion demo --out toy" if command == "make demo" else command)
-    if words[0] == "rampion":
-        words[:1] = [sys.executable, "-m", "rampion"]
-    home = str(Path(rampion.__path__[0]).parent)
-    answer = subprocess.run(
-        words,
-        cwd=folder,
-        env=os.environ | {"PYTHONPATH": home, "NO_COLOR": "1"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    assert answer.returncode == 0, answer.stdout
-    return re.sub(r"Writing .*\n", "", answer.stdout) if command == "make demo" else answer.stdout
 
 
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d+\.\d+(?:e[-+]?\d+)?")
