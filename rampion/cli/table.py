@@ -31,10 +31,10 @@ def show_gains(
     name, change = (metric.name, "gain") if metric.higher_is_better else (f"{metric.name} (less is better)", "change")
     places = _places(value for row in scores.values() for value in row)
     first = next(iter(scores.values()))
-    rows = [
-        [who, *(cell for value, base in zip(row, first, strict=True) for cell in (value, f"{value - base:+.{places}f}"))]
-        for who, row in scores.items()
-    ]
+    rows = []
+    for who, row in scores.items():
+        pairs = zip(row, first, strict=True)
+        rows.append([who, *(cell for value, base in pairs for cell in (value, f"{value - base:+.{places}f}"))])
     show(rows, [name, *(head for column in columns for head in (column, change))], err=err)
 
 
