@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 Reals = NDArray[np.float64]
-Classifier = Literal["auto", "liblinear", "lbfgs"]
+Classifier = Literal["lbfgs", "liblinear"]
 
 
 @dataclass(frozen=True, slots=True)
 class Pro(Solver):
     """Rounds of: w minimises the loss of fresh pairs + (l2 / 2) |w|^2; weights <- psi w + (1 - psi) weights.
 
-    Both classifiers find the same w; auto is scikit-learn's liblinear, the faster one, if that is installed.
+    Both classifiers find the same w: SciPy's L-BFGS on the lists, or scikit-learn's liblinear on the differences.
     """
 
     psi: float = 0.1
     rounds: int = 25
     l2: float = 1.0
-    classifier: Classifier = "auto"
+    classifier: Classifier = "lbfgs"
 
     def __post_init__(self) -> None:
         if not 0 < self.psi <= 1:
@@ -55,14 +55,11 @@ class Pro(Solver):
         self.check(loss)
         if self.classifier == "liblinear" and batch.offset is not None:
             raise RecipeError("liblinear knows no fixed part of the scores; use classifier='lbfgs'")
-        by_liblinear = self.classifier == "liblinear" or (
-            self.classifier == "auto" and self.l2 > 0 and batch.offset is None and find_spec("sklearn") is not None
-        )
         fit = weights
         for round_ in range(self.rounds):
             pairs = cast(Pairs, loss).drawn(batch.stakes, round_)
             if len(pairs.better):
-                if by_liblinear:
+                if self.classifier == "liblinear":
                     fit = liblinear(pairs, batch.candidates, self.l2)
                 else:
                     fit = Lbfgs(self.l2, steps=500).solve(pairs, batch, fit, np.zeros(len(weights)))

@@ -182,12 +182,8 @@ def test_rounds_interpolate(classifier):
     assert solver.solve(loss, batch, start, start).tobytes() == found.tobytes()
 
 
-def test_without_scikit_learn_auto_is_lbfgs(monkeypatch):
-    batch, start = task(3)
-    loss = Pairs(draws=100, kept=10)
+def test_liblinear_needs_scikit_learn(monkeypatch):
     monkeypatch.setattr("rampion.pro.find_spec", lambda name: None)
-    found = [Pro(rounds=1, classifier=name).solve(loss, batch, start, start) for name in ("auto", "lbfgs")]
-    assert found[0].tobytes() == found[1].tobytes()
     with pytest.raises(RecipeError, match="scikit-learn is not installed"):
         Pro(classifier="liblinear")
 
@@ -225,7 +221,7 @@ def test_other_smooth_solvers_take_pairs():
         (lambda: Descent(Sgd()).check(Pairs()), "Pairs is not a contrast of two sides"),
         (lambda: Pro(psi=0.0), "psi is 0.0; expected a share above 0"),
         (lambda: Pro(l2=-1.0), "the classifier's l2 is -1.0"),
-        (lambda: Pro(classifier="megam"), "no classifier 'megam'; there are auto, liblinear, lbfgs"),
+        (lambda: Pro(classifier="megam"), "no classifier 'megam'; there are lbfgs, liblinear"),
         (lambda: Pro(classifier="liblinear", l2=0.0), "liblinear cannot fit without L2"),
         (lambda: Pairs(draws=0), "draws of the pairs is 0; expected at least 1"),
         (lambda: Pairs(kept=0), "kept of the pairs is 0"),
