@@ -9,6 +9,7 @@ from typing import Any, Literal, Self
 from rampion.errors import RecipeError
 from rampion.expected import Risk
 from rampion.losses import LOSSES, Contrast, Side
+from rampion.mert import CorpusScore, LineSearch
 from rampion.policies import Merge, Replace
 from rampion.protocols import Loss, Policy, Solver
 from rampion.solvers import Cccp, Descent, Lbfgs
@@ -95,6 +96,7 @@ RECIPES = {
     "och-ney":          Recipe(LOSSES["och-ney"],          Cccp(Lbfgs(l2=1.0)),                  Replace(), cite="och2002", note="A19: the list's oracle as reference"),
     "hope-log":         Recipe(LOSSES["hope-log"],         Cccp(Lbfgs(l2=1.0)),                  Replace(), cite="och2002", note="A19: the hope as reference"),
     "risk":             Recipe(Risk(),                     Lbfgs(l2=0.01),                       Merge(), alpha=1.0, cite="smith2006", note="A20: without annealing"),
+    "mert":             Recipe(CorpusScore(),              LineSearch(),                         Merge(), metric="bleu", k=100, iterations=25, cite="och2003", note="A21: exact line searches from 21 points"),
 }  # fmt: skip
 
 

@@ -31,6 +31,7 @@ class Descent(Solver):
     seed: int | None = None  # None: corpus order
 
     def check(self, loss: Loss) -> None:
+        _refuse_corpus(loss)
         if self.after == "all":
             return
         if not isinstance(self.update, Pace):
@@ -104,6 +105,7 @@ class Lbfgs(Solver):
     memory: int = 20
 
     def check(self, loss: Loss) -> None:
+        _refuse_corpus(loss)
         if not loss.smooth:
             raise RecipeError(
                 f"Lbfgs needs a smooth loss; {_name(loss)} picks single candidates: soften its sides or use Descent"
@@ -134,6 +136,11 @@ def objective(loss: Loss, batch: Batch, weights: Reals, origin: Reals, l2: float
         value += l2 / 2 * float(away @ away)
         gradient += l2 * away
     return value, gradient
+
+
+def _refuse_corpus(loss: Loss) -> None:
+    if loss.scope == "corpus":
+        raise RecipeError(f"{_name(loss)} is flat between its jumps and has no slope to follow; use LineSearch()")
 
 
 def _name(part: object) -> str:
