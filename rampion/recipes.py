@@ -9,6 +9,7 @@ from typing import Any, Literal, Self
 from rampion.errors import RecipeError
 from rampion.expected import ExpectedBleu, Risk
 from rampion.losses import LOSSES, Contrast, Side
+from rampion.mert import CorpusScore, LineSearch
 from rampion.mira import BatchMira
 from rampion.pairwise import Pairs
 from rampion.policies import Fixed, Merge, Replace
@@ -136,6 +137,7 @@ RECIPES = {
     "xbleu-adagrad":    Recipe(ExpectedBleu(),             _ascent(AdaGrad(0.003)),             Fixed(), **_XBLEU, note="D2: AdaGrad (duchi2011)"),
     "xbleu-sgd":        Recipe(ExpectedBleu(),             _ascent(Sgd(0.03)),                  Fixed(), **_XBLEU, note="D3: gradient ascent"),
     "xbleu-fobos":      Recipe(ExpectedBleu(),             _ascent(AdaGrad(0.003, l1=1e-4), l2=0.0), Fixed(), **_XBLEU, note="D6: AdaGrad with L1 by its proximal step (duchi2011)"),
+    "mert":             Recipe(CorpusScore(),              LineSearch(),                         Merge(), metric="bleu", k=100, iterations=25, cite="och2003", note="A21: exact line searches from 21 points"),
 }  # fmt: skip
 
 
