@@ -24,6 +24,14 @@ BIBTEX = {
   pages     = {761--768},
   year      = {2006}
 }""",
+    "collins2002": """@inproceedings{collins2002,
+  author    = {Michael Collins},
+  title     = {Discriminative Training Methods for Hidden {M}arkov Models:
+               Theory and Experiments with Perceptron Algorithms},
+  booktitle = {Proceedings of EMNLP},
+  pages     = {1--8},
+  year      = {2002}
+}""",
     "och2002": """@inproceedings{och2002,
   author    = {Franz Josef Och and Hermann Ney},
   title     = {Discriminative Training and Maximum Entropy Models for Statistical Machine Translation},

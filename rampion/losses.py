@@ -31,6 +31,12 @@ class Stance(NamedTuple):
     softness: float
     tilt: Reals
 
+    def upon(self, offset: Reals) -> Stance:
+        """The side where every score has a fixed part besides: a handicap for all; a mass stays what it is."""
+        if self.softness < 0:
+            return self
+        return Stance(self.handicap + offset, self.softness, self.tilt + offset)
+
 
 @dataclass(frozen=True, slots=True)
 class Side:

@@ -95,6 +95,11 @@ def _pa(epochs: int) -> Descent:
     return Descent(Mira(0.01), epochs, seed=0, averaged=True)
 
 
+def _sweep() -> Descent:
+    """Averaged online steps in random order."""
+    return Descent(Sgd(1e-3), epochs=20, seed=0, averaged=True)
+
+
 def _ascent(update: Update, epochs: int = 40, l2: float = 2e-6) -> Descent:
     """40 steps, each after all lists (S11.3); l2 is twice the paper's tau."""
     return Descent(update, epochs=epochs, after="all", l2=l2)
@@ -119,6 +124,9 @@ RECIPES = {
     "perceptron":       Recipe(LOSSES["perceptron"],       _ssd(rate=1e-3, l2=0.0),              Replace(), cite="liang2006", note="A11: eq. 9 of gimpel2012; lists that reach no reference take no part"),
     "kbest-perceptron": Recipe(LOSSES["kbest-perceptron"], _ssd(rate=1e-3, l2=0.0),              Replace(), cite="liang2006", note="A12: eq. 10 of gimpel2012"),
     "gamma-perceptron": Recipe(LOSSES["gamma-perceptron"], _ssd(rate=1e-3, l2=0.0),              Replace(), alpha=1.0, cite="gimpel2012", note="A13: eq. 11 with gamma = 10"),
+    "averaged-perceptron":       Recipe(LOSSES["perceptron"],       _sweep(), Replace(), cite="collins2002", note="A10: eq. 12 of gimpel2012, online, averaged"),
+    "averaged-kbest-perceptron": Recipe(LOSSES["kbest-perceptron"], _sweep(), Replace(), cite="liang2006", note="A12: eq. 10 of gimpel2012, online, averaged"),
+    "averaged-gamma-perceptron": Recipe(LOSSES["gamma-perceptron"], _sweep(), Replace(), alpha=1.0, cite="gimpel2012", note="A13: eq. 11 with gamma = 10, online, averaged"),
     "hinge":            Recipe(LOSSES["hinge"],            _ssd(),                               Replace(), cite="gimpel2012", note="A15: eq. 13; lists that reach no reference take no part"),
     "softmax-margin":   Recipe(LOSSES["softmax-margin"],   Cccp(Lbfgs(l2=1.0)),                  Replace(), alpha=1.0, cite="gimpel2010", note="A16: sec. 3.4 of gimpel2012"),
     "log":              Recipe(LOSSES["log"],              Cccp(Lbfgs(l2=1.0)),                  Replace(), cite="gimpel2012", note="A17: sec. 2"),

@@ -59,6 +59,8 @@ class Descent(Solver):
 
     def _online(self, loss: Loss, batch: Batch, weights: Reals, origin: Reals, watch: Watch | None) -> Reals:
         up, down = cast(Sided, loss).stances(batch.stakes)
+        if batch.offset is not None:
+            up, down = up.upon(batch.offset), down.upon(batch.offset)
         cap, curvature = cast(Pace, self.update).cap, cast(Pace, self.update).curvature
         lists = batch.candidates.lists
         segments = np.arange(len(lists.bounds) - 1)

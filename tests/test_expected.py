@@ -25,7 +25,7 @@ from rampion.recipes import RECIPES, Recipe
 from rampion.solvers import Annealed, Cccp, Descent, Lbfgs, objective
 from rampion.stakes import Batch, Stakes, totals
 from rampion.tuning import Reranker, picks, reranked, tune
-from rampion.updates import AdaGrad, Rprop, Sgd
+from rampion.updates import AdaGrad, Mira, Rprop, Sgd
 
 seeds = st.integers(0, 2**32)
 temperatures = st.sampled_from([0.2, 1.0, 3.0])
@@ -237,12 +237,22 @@ def xbleu(update, **fields):
     return Recipe(ExpectedBleu(), Descent(update, epochs=15, after="all"), Fixed(), "metric:q", 1.0, **fields)
 
 
-@pytest.mark.parametrize("update", [Sgd(1.0), AdaGrad(0.1), Rprop()])
-def test_the_initial_weights_as_base_are_the_initial_weights(update):
+SHIFTED = {
+    **{repr(update): (ExpectedBleu(), Descent(update, 15, "all", 0.01)) for update in (Sgd(1.0), AdaGrad(), Rprop())},
+    "cccp": (LOSSES["ramp3"], Cccp(Descent(Sgd(0.01), l2=0.1), rounds=3)),
+    "mira": (LOSSES["ramp3"], Descent(Mira(0.1))),
+    "soft": (LOSSES["soft-ramp3"], Descent(Sgd(0.01), seed=1, averaged=True)),
+    "oracle": (LOSSES["och-ney"], Descent(Mira(0.1))),
+}
+
+
+@pytest.mark.parametrize("name", SHIFTED)
+def test_the_initial_weights_as_base_are_the_initial_weights(name):
     """Without L1, adding to frozen weights is moving them; L2 pulls what is added to 0."""
     lists, start = judged()
+    loss, solver = SHIFTED[name]
     plain, based = (
-        tune(lists, recipe=replace(xbleu(update, base=base), solver=Descent(update, 15, "all", l2=0.01)), start=start)
+        tune(lists, recipe=Recipe(loss, solver, Fixed(), "metric:q", 1.0, base=base), start=start)
         for base in ("none", "start")
     )
     np.testing.assert_allclose(plain.weights.vector, based.weights.vector, rtol=1e-6, atol=1e-9)

@@ -17,9 +17,12 @@ from rampion import policies, updates
 from rampion.errors import RecipeError
 from rampion.features import Weights
 from rampion.losses import LOSSES, Contrast, Sided
+from rampion.mira import BatchMira
+from rampion.pairwise import Pairs
+from rampion.pro import Pro
 from rampion.protocols import Pace, Update
 from rampion.recipes import RECIPES, Recipe
-from rampion.solvers import Annealed, Cccp, Descent, Lbfgs
+from rampion.solvers import Annealed, Best, Cccp, Descent, Lbfgs
 from rampion.text import References
 from rampion.training import absorbed, learn
 from rampion.tuning import judge
@@ -34,18 +37,34 @@ def parts(module, verb):
 
 
 UPDATES, POLICIES = parts(updates, "step"), parts(policies, "absorb")
-DESCENTS = [Descent(update, epochs=2, after=after) for update, after in product(UPDATES, ("segment", "all"))]
+DESCENTS = [
+    Descent(update, epochs=2, after=after, averaged=averaged)
+    for update, after, averaged in product(UPDATES, ("segment", "all"), (False, True))
+]
 SOLVERS = [
     *DESCENTS,
     Lbfgs(steps=3),
     *(Cccp(inner, rounds=2) for inner in (*DESCENTS, Lbfgs(steps=3))),
     *(Annealed(inner, rounds=2) for inner in (*DESCENTS, Lbfgs(steps=3))),
+    Best(DESCENTS[0]),
+    Best(Lbfgs(steps=3)),
+    BatchMira(epochs=2),
+    Pro(rounds=2, classifier="lbfgs"),
 ]
 
 
 def refusal(solver, loss):
     """The reason that a pair is illegal, as a pattern of the sentence; None for a legal one."""
     smooth = loss.smooth
+    if isinstance(solver, Pro):
+        return None if isinstance(loss, Pairs) else "learns from pairs; .* use another solver"
+    if isinstance(solver, BatchMira):
+        if not isinstance(loss, Contrast):
+            return "needs a contrast of two sides"
+        plain = all(side.where == "anywhere" and not side.softness for side in (loss.up, loss.down))
+        return None if plain else "weighs scores against BLEU.* use"
+    if isinstance(solver, Best):
+        solver = solver.inner
     if isinstance(solver, Annealed):
         if not hasattr(loss, "warmth"):
             return "lowers the warmth of a loss.* use "
@@ -56,6 +75,8 @@ def refusal(solver, loss):
         smooth, solver = loss.down.softness > 0, solver.inner
     if isinstance(solver, Lbfgs):
         return None if smooth else "needs a smooth loss.* use "
+    if solver.after == "all" and solver.averaged:
+        return "only the weights after every segment are averaged; use "
     if solver.after == "segment" and not isinstance(solver.update, Pace):
         return "cannot step after every segment; use "
     if solver.after == "segment" and not isinstance(loss, Sided):
