@@ -26,6 +26,7 @@ FLOW = (
     "recipes",
     "training",
     "tuning",
+    "sweep",
     "doctor significance experiments executors",
     "report",
     "cli",

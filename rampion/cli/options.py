@@ -111,6 +111,34 @@ def weights_for(features: Features, path: str, lenient: bool) -> Weights:
         raise InputError(f"{weights_file(path)}: {error}") from error
 
 
+def recipes_of(names: str, settings: Sequence[str]) -> dict[str, Recipe]:
+    """One recipe, several with a comma between, or all; of several each takes the settings that it has."""
+    from rampion.recipes import RECIPES
+    from rampion.tuning import recipe_named
+
+    chosen = {name: recipe_named(name) for name in (RECIPES if names == "all" else names.split(","))}
+    if len(chosen) == 1:
+        return {name: changed(recipe, settings) for name, recipe in chosen.items()}
+    known = {name: recipe.settings() for name, recipe in chosen.items()}
+    for setting in settings:
+        if not any(setting.partition("=")[0] in present for present in known.values()):
+            changed(next(iter(chosen.values())), [setting])
+    return {
+        name: changed(recipe, [setting for setting in settings if setting.partition("=")[0] in known[name]])
+        for name, recipe in chosen.items()
+    }
+
+
+def seeds_of(seeds: str | None) -> list[int]:
+    """Whole numbers, a comma between."""
+    if seeds is None:
+        return []
+    cells = [seed.strip() for seed in seeds.split(",")]
+    if not all(cell.isdecimal() for cell in cells):
+        raise RecipeError(f"--seeds {seeds!r}: expected whole numbers with a comma between, for example --seeds 1,2,3")
+    return list(map(int, cells))
+
+
 def changed(recipe: Recipe, settings: Sequence[str]) -> Recipe:
     """The recipe with other settings, `name=value`; a value is read as the kind of value that it replaces."""
     present = recipe.settings()

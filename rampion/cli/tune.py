@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,12 +17,14 @@ from rampion.cli.options import (
     Lists,
     MetricOption,
     Refs,
-    changed,
     read_runs,
+    recipes_of,
     references_of,
+    seeds_of,
     weights_file,
     weights_for,
 )
+from rampion.cli.sweep import sweep
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,6 +42,8 @@ EXAMPLE = """
   rampion tune dev.nbest --refs dev.en --recipe xbleu-rprop --dev held.nbest --dev-refs held.en   (best round)
 
   rampion tune samples.jsonl --metric metric:comet --recipe rampion-mira --set cap=0.001 --out run
+
+  rampion tune dev.nbest --refs dev.en --recipe all --seeds 1,2,3 --dev held.nbest --dev-refs held.en   (a ranked table)
 """
 
 
@@ -57,7 +61,13 @@ def tune(
         ),
     ] = None,
     recipe: Annotated[
-        str, typer.Option("--recipe", "-r", metavar="NAME", help="A row of [bold]rampion recipes[/bold].")
+        str,
+        typer.Option(
+            "--recipe",
+            "-r",
+            metavar="NAME",
+            help="A row of [bold]rampion recipes[/bold]; several, a comma between, or all: a ranked table of them.",
+        ),
     ] = "rampion",
     metric: MetricOption = None,
     policy: Annotated[
@@ -92,6 +102,15 @@ def tune(
     keep_rounds: Annotated[
         bool, typer.Option("--keep-rounds", metavar="", help="Write the weights of every round too: weights/NNN.bin.")
     ] = False,
+    seeds: Annotated[
+        str | None,
+        typer.Option(
+            "--seeds",
+            metavar="N,N,...",
+            help="Repeat recipes that draw random numbers with each seed, and show the spread.",
+            show_default=False,
+        ),
+    ] = None,
     lenient: Lenient = False,
     as_json: Json = False,
 ) -> None:
@@ -103,10 +122,12 @@ def tune(
     from rampion.metrics import named
     from rampion.report import RunFolder
     from rampion.training import Round
-    from rampion.tuning import policy_named, recipe_named, segments_of
+    from rampion.tuning import policy_named, segments_of
     from rampion.tuning import tune as learn
 
-    chosen = changed(recipe_named(recipe), [*(set_ or []), *([f"metric={metric}"] if metric else [])])
+    many = recipes_of(recipe, [*(set_ or []), *([f"metric={metric}"] if metric else [])])
+    drawn = seeds_of(seeds)
+    chosen = next(iter(many.values()))
     measure = named(chosen.metric)
     policy_named(policy)
     runs = read_runs(lists, lenient)
@@ -114,19 +135,25 @@ def tune(
     start = weights_for(runs[0].features, weights, lenient) if weights else None
     held = read_runs(dev, lenient) if dev else None
     held_references = references_of(segments_of(held), dev, dev_refs, chosen.metric) if held and dev else None
+    asked = {
+        "recipe": recipe, "lists": lists, "refs": refs or [], "weights": weights, "policy": policy,
+        "dev": dev or [], "dev_refs": dev_refs or [], "lenient": lenient,
+    }  # fmt: skip
+    inputs = [*lists, *(refs or []), *([weights_file(weights)] if weights else []), *(dev or []), *(dev_refs or [])]
+    task: dict[str, Any] = {
+        "references": references, "start": start, "policy": policy, "lenient": lenient, "dev": held,
+        "dev_references": held_references,
+    }  # fmt: skip
+    if drawn or len(many) > 1:
+        sweep(many, drawn, measure, out, asked, inputs, as_json, lists=runs, **task)
+        return
     columns = {"round": 5, "loss": 12, measure.name: 9, "moved": 9} | ({"dev": 9} if dev else {})
     live = table.Live(list(columns), list(columns.values()), err=as_json)
 
     @cache
     def folder() -> RunFolder:
         """Made with the first round, when the input has proved good."""
-        asked = {
-            "recipe": recipe, "lists": lists, "refs": refs or [], "weights": weights, "policy": policy,
-            "dev": dev or [], "dev_refs": dev_refs or [], "lenient": lenient,
-        }  # fmt: skip
         settings = {name: value for name, value in chosen.settings().items() if name not in OF_DECODERS}
-        begun_with = [weights_file(weights)] if weights else []
-        inputs = [*lists, *(refs or []), *begun_with, *(dev or []), *(dev_refs or [])]
         return RunFolder.begin(out, asked | settings, inputs)
 
     def record(row: Round, reached: Weights) -> None:
@@ -136,10 +163,7 @@ def tune(
         cells = [str(row.round), f"{row.loss:.4f}", table.number(row.score), f"{row.moved:.4f}"]
         live.row(cells if row.dev is None else [*cells, table.number(row.dev)])
 
-    tuned = learn(
-        runs, references, recipe=chosen, start=start, policy=policy, record=record, lenient=lenient,
-        dev=held, dev_references=held_references,
-    )  # fmt: skip
+    tuned = learn(runs, recipe=chosen, record=record, **task)
     facts = {
         "recipe": recipe, "metric": tuned.metric, "signature": tuned.signature, "round": tuned.round,
         "before": asdict(tuned.before), "after": asdict(tuned.after), "last": asdict(tuned.last),
