@@ -131,7 +131,10 @@ def test_a_run_is_a_folder(task, tmp_path):
     config = tomllib.loads((run / "config.toml").read_text())
     settings = RECIPES["rampion-mira"].set(cap=0.5, rounds=3, metric="bleu:moses").settings()
     expected = {name: value for name, value in settings.items() if value is not None and name not in OF_DECODERS}
-    asked = {"recipe": "rampion-mira", "lists": [str(task / "dev.jsonl")], "refs": [], "policy": "merge"}
+    asked = {"recipe": "rampion-mira", "lists": [str(task / "dev.jsonl")], "refs": [], "policy": "merge"} | {
+        "dev": [],
+        "dev_refs": [],
+    }
     assert config == expected | asked | {"lenient": False}
 
     manifest = json.loads((run / "manifest.json").read_text())
@@ -152,6 +155,29 @@ def test_a_run_is_a_folder(task, tmp_path):
         "manifest.json",
         "weights.txt",
     ]
+
+
+def test_held_out_lists_choose_the_round(task, tmp_path):
+    run = tmp_path / "run"
+    inputs = [
+        task / "dev.jsonl",
+        "--dev",
+        task / "test.jsonl",
+        "--recipe",
+        "xbleu-rprop",
+        "--out",
+        run,
+        "--keep-rounds",
+    ]
+    text = good("tune", *inputs, "--set", "epochs=4")
+    assert text.split()[:5] == ["round", "loss", "BLEU", "moved", "dev"]
+    head = next(line for line in text.splitlines() if line.startswith("BLEU "))
+    assert head.split() == ["BLEU", "score", "gain", "dev", "gain"]
+    events = [json.loads(line) for line in (run / "events.jsonl").read_text().splitlines()]
+    best = max(events[:-1], key=lambda event: event["dev"])["round"]
+    assert events[-1]["round"] == best
+    kept = weight_files.read(run / "weights" / f"{best:03}.bin")
+    assert dict(kept) == dict(weight_files.read(run / "weights.txt"))
 
 
 def test_the_weights_of_a_run_begin_the_next(task, tmp_path):

@@ -56,7 +56,7 @@ def compare(
     systems: Annotated[
         list[str],
         typer.Argument(
-            metavar="SYSTEM...",
+            metavar="SYSTEM",
             help="OUTPUT, or NAME=OUTPUT,OUTPUT,... for the runs of a system, wildcards too; the first system is the "
             "baseline. Outputs have a line a segment.",
             show_default=False,

@@ -157,6 +157,10 @@ def changed(recipe: Recipe, settings: Sequence[str]) -> Recipe:
 def _value(setting: str, text: str, present: Any) -> int | float | str | None:
     if isinstance(present, str) or (present is None and text == "none"):
         return None if present is None else text
+    if isinstance(present, bool):
+        if text not in ("true", "false"):
+            raise RecipeError(f"--set {setting}: expected true or false")
+        return text == "true"
     kind = float if isinstance(present, float) else int
     try:
         value = kind(text)

@@ -32,11 +32,16 @@ def recipes(
         table.show_json({known: row | RECIPES[known].settings() for known, row in rows.items()})
         return
     table.show(
-        [(known, *(row[part] for part in ("up", "down", "solver"))) for known, row in rows.items()],
+        [
+            (known, row["up"], row["down"] if row["up"] else type(RECIPES[known].loss).__name__, row["solver"])
+            for known, row in rows.items()
+        ],
         ["recipe", "raise", "lower", "solver"],
     )
 
 
 def _shown(value: object) -> str:
     """A setting as --set takes it."""
-    return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -42,7 +42,10 @@ def rerank(
         ),
     ] = None,
     listed: Annotated[
-        bool, typer.Option("--listed", help="Add the scores to the decoder's own totals (weights of base=listed).")
+        bool,
+        typer.Option(
+            "--listed", metavar="", help="Add the scores to the decoder's own totals (weights of base=listed)."
+        ),
     ] = False,
     refs: Refs = None,
     metric: MetricOption = None,
