@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 MODULES = {
     "contrast": ("contrast", "side"),
+    "envelope": ("envelope", "sweep"),
     "epoch": ("epoch",),
     "expect": ("expect",),
     "gather": ("gather",),
@@ -32,6 +33,8 @@ _PACKAGES = {"compiled": "rampion._core", "reference": "rampion._reference"}
 if TYPE_CHECKING:
     from rampion._core.contrast import contrast as contrast
     from rampion._core.contrast import side as side
+    from rampion._core.envelope import envelope as envelope
+    from rampion._core.envelope import sweep as sweep
     from rampion._core.epoch import epoch as epoch
     from rampion._core.expect import expect as expect
     from rampion._core.gather import gather as gather

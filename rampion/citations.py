@@ -31,6 +31,13 @@ BIBTEX = {
   pages     = {295--302},
   year      = {2002}
 }""",
+    "och2003": """@inproceedings{och2003,
+  author    = {Franz Josef Och},
+  title     = {Minimum Error Rate Training in Statistical Machine Translation},
+  booktitle = {Proceedings of ACL},
+  pages     = {160--167},
+  year      = {2003}
+}""",
     "smith2006": """@inproceedings{smith2006,
   author    = {David A. Smith and Jason Eisner},
   title     = {Minimum Risk Annealing for Training Log-Linear Models},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,8 @@ class Decoder(Protocol):
 
 class Loss(Protocol):
     """Scores and costs in, value and slopes out; it never sees a feature or a weight."""
+
+    scope: ClassVar[Literal["segment", "corpus"]] = "segment"  # a sum over segments, or not
 
     @property
     def smooth(self) -> bool:

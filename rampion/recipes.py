@@ -9,6 +9,7 @@ from typing import Any, Literal, Self
 from rampion.errors import RecipeError
 from rampion.expected import ExpectedBleu, Risk
 from rampion.losses import LOSSES, Contrast, Side
+from rampion.mert import CorpusScore, LineSearch
 from rampion.mira import BatchMira
 from rampion.pairwise import Pairs
 from rampion.policies import Fixed, Merge, Replace
@@ -130,6 +131,7 @@ RECIPES = {
     "pro":              Recipe(Pairs(),                    Pro(psi=0.1, rounds=25, l2=1.0),      Merge(), alpha=1.0, k=1500, iterations=25, cite="hopkins2011", note="A22: 25 rounds of interpolation on fixed lists; rounds=1 if a decoder makes new ones"),
     "pro-regularised":  Recipe(Pairs(),                    Pro(psi=0.1, rounds=25, l2=500.0),    Merge(), alpha=1.0, k=1500, iterations=25, cite="hopkins2011", note="A23: L2 as strong as cdec's"),
     "risk":             Recipe(Risk(),                     Lbfgs(l2=0.01),                       Merge(), alpha=1.0, cite="smith2006", note="A20: without annealing"),
+    "mert":             Recipe(CorpusScore(),              LineSearch(),                         Merge(), metric="bleu", k=100, iterations=25, cite="och2003", note="A21: exact line searches from 21 points"),
     "risk-annealed":    Recipe(Risk(),                     Annealed(Lbfgs(l2=0.01)),             Merge(), alpha=1.0, cite="smith2006", note="A20: the entropy term cooled in rounds"),
     "risk-l1":          Recipe(Risk(),                     _ascent(AdaGrad(0.1, l1=0.1), epochs=100, l2=0.0), Merge(), alpha=1.0, cite="duchi2011", note="A20: L1 by AdaGrad's proximal step, on top of the initial weights", base="start"),
     "xbleu-rprop":      Recipe(ExpectedBleu(),             _ascent(Rprop()),                     Fixed(), **_XBLEU, note="D1: signs choose the steps (riedmiller1993)"),

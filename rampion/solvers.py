@@ -39,6 +39,7 @@ class Descent(Solver):
             raise RecipeError(f"after is {self.after!r}; expected 'segment' or 'all'")
 
     def check(self, loss: Loss) -> None:
+        _refuse_corpus(loss)
         if self.after == "all":
             if self.averaged:
                 raise RecipeError(
@@ -178,6 +179,7 @@ class Lbfgs(Solver):
     memory: int = 20
 
     def check(self, loss: Loss) -> None:
+        _refuse_corpus(loss)
         if not loss.smooth:
             raise RecipeError(
                 f"Lbfgs needs a smooth loss; {_name(loss)} picks single candidates: soften its sides or use Descent"
@@ -208,6 +210,11 @@ def objective(loss: Loss, batch: Batch, weights: Reals, origin: Reals, l2: float
         value += l2 / 2 * float(np.square(away).sum())
         gradient += l2 * away
     return value, gradient
+
+
+def _refuse_corpus(loss: Loss) -> None:
+    if loss.scope == "corpus":
+        raise RecipeError(f"{_name(loss)} is flat between its jumps and has no slope to follow; use LineSearch()")
 
 
 def _name(part: object) -> str:

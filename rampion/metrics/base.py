@@ -36,6 +36,10 @@ class Metric(Protocol):
         """The reported score of a sum of rows, on the metric's usual scale (BLEU 0..100)."""
         ...
 
+    def scores(self, totals: NDArray[Any]) -> NDArray[np.float64]:
+        """The same for many sums of rows at once, one a row."""
+        ...
+
     def segments(self, statistics: NDArray[Any]) -> NDArray[np.float64]:
         """The value of every row on its own, on a scale where 1 is perfect (an error metric: 0)."""
         ...

@@ -67,7 +67,10 @@ class Bleu:
         return best
 
     def score(self, total: NDArray[Any]) -> float:
-        return 100.0 * float(_values(total[np.newaxis], "exp", "clipped")[0])
+        return float(self.scores(total[np.newaxis])[0])
+
+    def scores(self, totals: NDArray[Any]) -> Vector:
+        return 100.0 * _values(totals, "exp", "clipped")
 
     def segments(self, statistics: NDArray[Any]) -> Vector:
         return _values(statistics, self.smoothing, self.brevity)
@@ -123,6 +126,8 @@ def _floor(m: Vector, t: Vector) -> Vector:
 
 def _exp(m: Vector, t: Vector) -> Vector:
     """1/2, 1/4, ... match for successive orders without any (mteval-v13a, sacrebleu); 0 if no order has one."""
+    if m.all():
+        return _mean(m / t)
     halved = 0.5 ** np.cumsum(m == 0, axis=0)
     return np.where(m[0] > 0, _mean(np.where(m > 0, m, halved) / np.maximum(t, 1) * (t > 0)), 0.0)
 

@@ -48,7 +48,7 @@ class Chrf:
             known = self._layers(names, references.texts.take(rows), np.arange(len(references) + 1))
             layers = zip(found, known, (self.character_order, self.word_order), strict=False)
             counts = np.concatenate([_overlaps(*layer) for layer in layers], axis=1)
-            score = self._scores(counts)
+            score = self.scores(counts)
             better = score > best_score
             best[better], best_score[better] = counts[better], score[better]
         return best
@@ -61,7 +61,10 @@ class Chrf:
             layers.append(words(names, mapped(_marks_apart, texts), segments))
         return layers
 
-    def _scores(self, statistics: NDArray[Any]) -> NDArray[np.float64]:
+    def score(self, total: NDArray[Any]) -> float:
+        return float(self.scores(total[np.newaxis])[0])
+
+    def scores(self, statistics: NDArray[Any]) -> NDArray[np.float64]:
         """F in percent, of precision and recall averaged over the orders both have; sacrebleu's very operations."""
         precision, recall, orders = np.zeros((3, len(statistics)))
         columns = statistics.T.astype(np.float64)
@@ -76,11 +79,8 @@ class Chrf:
         denominator = factor * precision + recall
         return 100 * ((1 + factor) * precision * recall / np.where(denominator > 0, denominator, 1))
 
-    def score(self, total: NDArray[Any]) -> float:
-        return float(self._scores(total[np.newaxis])[0])
-
     def segments(self, statistics: NDArray[Any]) -> NDArray[np.float64]:
-        return self._scores(statistics) / 100
+        return self.scores(statistics) / 100
 
     def signature(self, references: References) -> str:
         from sacrebleu.metrics.chrf import CHRF

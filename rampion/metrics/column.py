@@ -42,7 +42,10 @@ class Column:
         return np.stack([values, np.ones_like(values)], axis=1)
 
     def score(self, total: NDArray[Any]) -> float:
-        return float(total[0] / total[1])
+        return float(self.scores(total[np.newaxis])[0])
+
+    def scores(self, totals: NDArray[Any]) -> NDArray[np.float64]:
+        return self.segments(totals)
 
     def segments(self, statistics: NDArray[Any]) -> NDArray[np.float64]:
         values: NDArray[np.float64] = statistics[:, 0] / statistics[:, 1]

@@ -53,7 +53,10 @@ class Ter:
         return rows
 
     def score(self, total: NDArray[Any]) -> float:
-        return 100 * float(rate(total[0], total[1]))
+        return float(self.scores(total[np.newaxis])[0])
+
+    def scores(self, totals: NDArray[Any]) -> NDArray[np.float64]:
+        return 100 * self.segments(totals)
 
     def segments(self, statistics: NDArray[Any]) -> NDArray[np.float64]:
         return rate(statistics[:, 0], statistics[:, 1])

@@ -57,7 +57,10 @@ class Wer:
         return best
 
     def score(self, total: NDArray[Any]) -> float:
-        return 100 * float(self.segments(total[np.newaxis])[0])
+        return float(self.scores(total[np.newaxis])[0])
+
+    def scores(self, totals: NDArray[Any]) -> NDArray[np.float64]:
+        return 100 * self.segments(totals)
 
     def segments(self, statistics: NDArray[Any]) -> NDArray[np.float64]:
         error = rate(statistics[:, 0], statistics[:, 1])
