@@ -54,6 +54,8 @@ def refusal(solver, loss):
         if not isinstance(loss, Contrast):
             return "needs a loss with an up side to pin.* use "
         smooth, solver = loss.down.softness > 0, solver.inner
+    if loss.scope == "corpus":
+        return "flat between its jumps.* use "
     if isinstance(solver, Lbfgs):
         return None if smooth else "needs a smooth loss.* use "
     if solver.after == "segment" and not isinstance(solver.update, Pace):
