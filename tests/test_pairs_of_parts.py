@@ -78,7 +78,7 @@ def refusal(solver, loss):
             return "needs a loss with an up side to pin.* use "
         smooth, solver = loss.down.softness > 0, solver.inner
     if loss.scope == "corpus":
-        return "no slope to follow; use "
+        return "flat between its jumps.* use "
     if isinstance(solver, Lbfgs):
         return None if smooth else "needs a smooth loss.* use "
     if solver.after == "all" and solver.averaged:
