@@ -152,7 +152,7 @@ RECIPES = {
 def described(recipe: Recipe) -> dict[str, str]:
     """A row in words: what it raises and lowers, how it moves, which candidates it keeps, and whom to cite."""
     loss = recipe.loss
-    up, down = map(_side, (loss.up, loss.down)) if isinstance(loss, Contrast) else ("", repr(loss))
+    up, down = map(_side, (loss.up, loss.down)) if isinstance(loss, Contrast) else ("", _part(loss))
     return {
         "up": up,
         "down": down,
