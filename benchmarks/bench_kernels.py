@@ -95,6 +95,16 @@ class Load:
         return self.random.normal(size=len(self.store.features))
 
     @cached_property
+    def slopes(self) -> Array:
+        """Of every candidate along the first feature."""
+        return self.store.score(np.eye(1, len(self.store.features))[0])
+
+    @cached_property
+    def owner(self) -> Array:
+        """Every candidate's list."""
+        return np.repeat(np.arange(len(self.store.segments)), np.diff(self.store.bounds))
+
+    @cached_property
     def scores(self) -> Array:
         return self.random.normal(size=len(self.store))
 
@@ -295,6 +305,39 @@ def pairs(load: Load) -> Race:
     )  # fmt: skip
 
 
+def envelope(load: Load) -> Race:
+    """MERT's lines along the first feature, in order of slope."""
+    return envelope_race(load, np.lexsort((load.slopes, load.owner)).astype(np.uint32))
+
+
+def unsorted_envelope(load: Load) -> Race:
+    return envelope_race(load, np.arange(len(load.store), dtype=np.uint32))
+
+
+def envelope_race(load: Load, order: Array) -> Race:
+    intercepts, n = load.store.score(load.weights), len(load.store)
+    kept, starts, winners = np.empty(load.lists.longest, np.int64), np.zeros(n), np.zeros(n, np.int64)
+    return Race(
+        "envelope", len(load.store.segments), "list",
+        lambda: (intercepts, load.slopes, order, load.store.bounds, kept, starts, winners),
+        lambda arguments: arguments[-2:],
+    )  # fmt: skip
+
+
+def sweep(load: Load) -> Race:
+    """The statistics of every interval of those lines."""
+    *_, starts, winners = arguments = envelope(load).prepare()
+    count = kernels("_core")["envelope"](*arguments)
+    order = np.argsort(starts[:count], kind="stable")
+    statistics = Bleu().statistics(load.store.texts, load.store.bounds, load.references).astype(np.float64)
+    total, spots, totals = np.empty(10), np.zeros(count), np.zeros((10, count))
+    return Race(
+        "sweep", count, "start",
+        lambda: (starts, winners, order, statistics, 1e-4, 10.0, total, spots, totals),
+        lambda arguments: arguments[-2:],
+    )  # fmt: skip
+
+
 def pack(load: Load) -> Race:
     rows, lists = load.rows, load.lists
     features, count, room = len(load.store.features), len(load.store), len(load.rows.ids)
@@ -463,6 +506,9 @@ RACES: dict[str, Callable[[Load], Race]] = {
     "epoch, L2": pulled_epoch,
     "mira": mira,
     "pairs": pairs,
+    "envelope": envelope,
+    "envelope, unsorted": unsorted_envelope,
+    "sweep": sweep,
     "pack": pack,
     "intern": intern,
     "find": find,

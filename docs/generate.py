@@ -349,6 +349,7 @@ def main() -> None:
     parser.add_argument("--measure", action="store_true", help="tune every recipe again")
     parser.add_argument("--run", action="store_true", help="run the console blocks again")
     given = parser.parse_args()
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # times are those of one core
     parts = PARTS | ({"measured": measured} if given.measure else {})
     for page in PAGES:
         path = ROOT / page

@@ -21,9 +21,7 @@ from rampion.stakes import Batch, Stakes
 Reals = NDArray[np.float64]
 
 NARROWEST = 1e-4  # an interval that is not wider holds no point worth moving to (S5.1)
-FARTHEST = (
-    10.0  # no step is longer, in units of the largest weight to start from or 1: far out, scale is all that grows
-)
+FARTHEST = 10.0  # the longest step, in units of the largest weight to start from, or of 1: far out only scale grows
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +87,14 @@ class LineSearch(Solver):
             getattr(walk, self.search)()
             return walk.value, walk.weights
 
-        best = -np.inf
+        best, answer = -np.inf, weights
         with ThreadPoolExecutor(self.threads or os.cpu_count()) as pool:
             for turn, (value, reached) in enumerate(pool.map(walked, range(self.restarts + 1)), 1):
                 if value > best:
-                    best, weights_found = value, reached
+                    best, answer = value, reached
                     if watch:
                         watch(turn, reached)
-        return weights_found
+        return answer
 
 
 class _Line(NamedTuple):
@@ -125,7 +123,9 @@ class _Ground:
     def __init__(self, batch: Batch, axes: NDArray[np.int64], weights: Reals, origin: Reals, l2: float) -> None:
         self.batch, self.axes, self.l2, self.origin = batch, axes, l2, origin
         self.reach = FARTHEST * max(1.0, float(np.abs(weights).max()))
-        self.statistics = np.ascontiguousarray(batch.statistics, np.float64)  # sums of integers stay exact
+        self.statistics = np.ascontiguousarray(
+            batch.statistics, np.float64
+        )  # sums of integers stay exact, in any order
         self.sorting: Literal["quicksort", "stable"] = "stable" if batch.statistics.dtype.kind == "f" else "quicksort"
         self.anyhow = np.arange(len(batch.candidates), dtype=np.uint32)
         self.lines = [self.sorted(self.line(direction)) for direction in np.eye(len(axes))]
@@ -147,14 +147,13 @@ class _Ground:
         return scores if self.batch.metric.higher_is_better else -scores
 
     def penalty(self, weights: Reals) -> float:
-        away = weights - self.origin
-        return self.l2 / 2 * float(away @ away)
+        return self.l2 / 2 * float(np.square(weights - self.origin).sum())
 
     def penalties(self, weights: Reals, direction: Reals, spots: Reals) -> Reals:
         """The penalty at weights + spot * direction."""
         away = (weights - self.origin)[self.axes]
-        along = self.l2 * spots * (away @ direction + spots / 2 * (direction @ direction))
-        return self.penalty(weights) + along
+        tilt, bend = float((away * direction).sum()), float(np.square(direction).sum()) / 2
+        return self.penalty(weights) + self.l2 * spots * (tilt + spots * bend)
 
     def value(self, weights: Reals, scores: Reals) -> float:
         picks = MODEL.picks(self.batch.stakes, scores)
@@ -208,7 +207,7 @@ class _Walk:
 
     def random_line(self) -> _Line:
         direction = self.source.standard_normal(len(self.ground.axes))
-        return self.ground.line(direction / np.linalg.norm(direction))
+        return self.ground.line(direction / np.sqrt(np.square(direction).sum()))
 
     def lines(self) -> Sequence[_Line]:
         return [*self.ground.lines, *(self.random_line() for _ in range(self.solver.directions))]

@@ -139,20 +139,20 @@ RECIPES = {
     "pro":              Recipe(Pairs(),                    Pro(psi=0.1, rounds=25, l2=1.0),      Merge(), alpha=1.0, k=1500, iterations=25, cite="hopkins2011", note="A22: 25 rounds of interpolation on fixed lists; rounds=1 if a decoder makes new ones"),
     "pro-regularised":  Recipe(Pairs(),                    Pro(psi=0.1, rounds=25, l2=500.0),    Merge(), alpha=1.0, k=1500, iterations=25, cite="hopkins2011", note="A23: L2 as strong as cdec's"),
     "risk":             Recipe(Risk(),                     Lbfgs(l2=0.01),                       Merge(), alpha=1.0, cite="smith2006", note="A20: without annealing"),
+    "mert":             Recipe(CorpusScore(),              LineSearch(),                         Merge(), metric="bleu", k=100, iterations=25, cite="och2003", note="A21: exact line searches from 21 points"),
     "risk-annealed":    Recipe(Risk(),                     Annealed(Lbfgs(l2=0.01)),             Merge(), alpha=1.0, cite="smith2006", note="A20: the entropy term cooled in rounds"),
     "risk-l1":          Recipe(Risk(),                     _ascent(AdaGrad(0.1, l1=0.1), epochs=100, l2=0.0), Merge(), alpha=1.0, cite="duchi2011", note="A20: L1 by AdaGrad's proximal step, on top of the initial weights", base="start"),
     "xbleu-rprop":      Recipe(ExpectedBleu(),             _ascent(Rprop()),                     Fixed(), **_XBLEU, note="D1: signs choose the steps (riedmiller1993)"),
     "xbleu-adagrad":    Recipe(ExpectedBleu(),             _ascent(AdaGrad(0.003)),             Fixed(), **_XBLEU, note="D2: AdaGrad (duchi2011)"),
     "xbleu-sgd":        Recipe(ExpectedBleu(),             _ascent(Sgd(0.03)),                  Fixed(), **_XBLEU, note="D3: gradient ascent"),
     "xbleu-fobos":      Recipe(ExpectedBleu(),             _ascent(AdaGrad(0.003, l1=1e-4), l2=0.0), Fixed(), **_XBLEU, note="D6: AdaGrad with L1 by its proximal step (duchi2011)"),
-    "mert":             Recipe(CorpusScore(),              LineSearch(),                         Merge(), metric="bleu", k=100, iterations=25, cite="och2003", note="A21: exact line searches from 21 points"),
 }  # fmt: skip
 
 
 def described(recipe: Recipe) -> dict[str, str]:
     """A row in words: what it raises and lowers, how it moves, which candidates it keeps, and whom to cite."""
     loss = recipe.loss
-    up, down = map(_side, (loss.up, loss.down)) if isinstance(loss, Contrast) else ("", repr(loss))
+    up, down = map(_side, (loss.up, loss.down)) if isinstance(loss, Contrast) else ("", _part(loss))
     return {
         "up": up,
         "down": down,

@@ -110,7 +110,9 @@ def totals(candidates: Candidates) -> Reals:
 
 
 def _reached(candidates: Candidates, references: References) -> NDArray[np.bool_]:
-    """Which candidates are, byte for byte, a reference of their segment."""
+    """Which candidates reach a reference: those marked in a metric column `reached`, else those equal to one."""
+    if "reached" in candidates.metrics:
+        return np.asarray(candidates.metrics["reached"] > 0)
     reached = np.zeros(len(candidates), bool)
     lengths, owner = np.diff(candidates.texts.bounds), np.repeat(np.arange(len(references)), np.diff(candidates.bounds))
     wanted = np.diff(references.texts.bounds)

@@ -254,6 +254,10 @@ def test_spoilt_partners(task, file, spoil, arguments, sentence):
         ([*PLAIN, "dev.nbest", "--set", "x=1"], r"this recipe has no setting 'x'; it has .*"),
         ([*PLAIN, "dev.nbest", "--set", "rounds=x"], r"--set rounds=x: expected a whole number of 0 or more"),
         ([*PLAIN, "dev.nbest", "--set", "rounds=1.5"], r"--set rounds=1\.5: expected a whole number of 0 or more"),
+        (
+            [*PLAIN, "dev.nbest", "--recipe", "mira-online", "--set", "averaged=1"],
+            r"--set averaged=1: expected true or false",
+        ),
         ([*PLAIN, "dev.nbest", "--set", "seed=-1"], r"--set seed=-1: expected a whole number of 0 or more"),
         ([*PLAIN, "dev.nbest", "--set", "rate=nan"], r"--set rate=nan: expected a number of 0 or more"),
         ([*PLAIN, "dev.nbest", "--set", "rate=none"], r"--set rate=none: expected a number of 0 or more"),

@@ -339,7 +339,7 @@ TASK = bleu_task(1)
         (lambda: BatchMira().check(LOSSES["soft-ramp3"]), "BatchMira weighs scores against BLEU, with sides such as"),
         (lambda: Best(BatchMira()).check(LOSSES["oracle-worst"]), "use Descent"),
         (lambda: Best(Listed([])).check(None), "no loss"),
-        (lambda: Descent(Mira(), after="all", averaged=True).check(HOPE), "only the weights after every segment"),
+        (lambda: Descent(Mira(), after="all", averaged=True).check(LOSSES["ramp3"]), "only the weights after every"),
         (
             lambda: BatchMira().solve(LOSSES["ramp3"], replace(TASK[0], metric=named("ter")), TASK[2], TASK[2]),
             "made for BLEU, not for TER; use the recipe mira-sentence",

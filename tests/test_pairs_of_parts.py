@@ -17,6 +17,7 @@ from rampion import policies, updates
 from rampion.errors import RecipeError
 from rampion.features import Weights
 from rampion.losses import LOSSES, Contrast, Sided
+from rampion.mert import LineSearch
 from rampion.mira import BatchMira
 from rampion.pairwise import Pairs
 from rampion.pro import Pro
@@ -50,12 +51,15 @@ SOLVERS = [
     Best(Lbfgs(steps=3)),
     BatchMira(epochs=2),
     Pro(rounds=2, classifier="lbfgs"),
+    LineSearch(restarts=1, threads=1),
 ]
 
 
 def refusal(solver, loss):
     """The reason that a pair is illegal, as a pattern of the sentence; None for a legal one."""
     smooth = loss.smooth
+    if isinstance(solver, LineSearch):
+        return None if loss.scope == "corpus" else "maximises the score of the whole corpus.* use "
     if isinstance(solver, Pro):
         return None if isinstance(loss, Pairs) else "learns from pairs; .* use another solver"
     if isinstance(solver, BatchMira):
@@ -73,6 +77,8 @@ def refusal(solver, loss):
         if not isinstance(loss, Contrast):
             return "needs a loss with an up side to pin.* use "
         smooth, solver = loss.down.softness > 0, solver.inner
+    if loss.scope == "corpus":
+        return "flat between its jumps.* use "
     if isinstance(solver, Lbfgs):
         return None if smooth else "needs a smooth loss.* use "
     if solver.after == "all" and solver.averaged:

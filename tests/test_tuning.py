@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -188,6 +189,12 @@ def test_reached_candidates_are_those_equal_to_a_reference():
     batch = judge(lists, [["x", "a c"], ["c"]], "bleu").batch(lists)
     assert batch.stakes.reached.tolist() == [False, True, False]
     assert Risk().slopes(batch.stakes, np.zeros(3))[0] > 0
+
+
+def test_a_column_can_mark_the_candidates_that_reach_a_reference():
+    lists = built({"1": [("a b", {"D": 1.0}), ("a c", {"D": 2.0})]})
+    marked = replace(lists, metrics={"reached": np.array([1.0, 0.0])})
+    assert judge(marked, [["a c"]], "bleu").batch(marked).stakes.reached.tolist() == [True, False]
 
 
 def test_everything_public_is_there():

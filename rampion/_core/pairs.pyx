@@ -25,7 +25,7 @@ def pairs(
 
     gaps is work of one row of better, which says how many are kept; row s holds counts[s] pairs, widest first.
     """
-    cdef row_t s, start, size, draw, j, k, place, count, kept = better.shape[1]
+    cdef row_t s, start, size, _draw, j, k, place, count, kept = better.shape[1]
     cdef uint64_t state, bits, half = 0xFFFFFFFF
     cdef real gap, bar
     with nogil:
@@ -36,7 +36,7 @@ def pairs(
             count = 0
             bar = margin
             if size > 1:
-                for draw in range(draws):
+                for _draw in range(draws):
                     state += <uint64_t> 0x9E3779B97F4A7C15
                     bits = mixed(state)
                     j = start + <row_t> (((bits >> 32) * <uint64_t> size) >> 32)

@@ -1,0 +1,96 @@
+"""Find the language model's weight for a speech recogniser: n-best lists, with word error rate as the cost.
+
+An invented recogniser hears each word as one of several that sound alike, misses short words, and hears some that
+nobody said. Its acoustic scores are sums over frames that it takes for independent; so they are far too sure of
+themselves, and the language model is not heard: the well-known reason why recognisers give it a large weight.
+
+    python examples/asr_wer.py [UTTERANCES]
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import sys
+import tempfile
+from collections import Counter
+from itertools import chain, pairwise
+from pathlib import Path
+from typing import Any
+
+import rampion
+from rampion.losses import ORACLE
+
+LISTED = 50  # candidates a list
+SURENESS = 16.0  # how often the same evidence counts
+START = {"acoustic": 1.0, "lm": 1.0, "words": 0.0}
+WORDS = [a + b + c for a in "bdgklmprst" for b in "aeiou" for c in "nst"] + list("aeiou")
+ALIKE = {word: [other for other in WORDS if len(word) == len(other) and sum(map(str.__ne__, word, other)) == 1]
+         for word in WORDS}  # fmt: skip
+
+
+def spoken(chance: random.Random) -> list[str]:
+    """A sentence; after each word a dozen others are likely."""
+    words = [chance.choice(WORDS)]
+    for _ in range(chance.randint(5, 14)):
+        likely = random.Random(words[-1]).sample(WORDS, 12)
+        words.append(chance.choice(likely if chance.random() < 0.8 else WORDS))
+    return words
+
+
+def heard(word: str, chance: random.Random) -> list[tuple[list[str], float]]:
+    """What this word may have been, with acoustic scores: itself, words that sound alike, nothing, or two words."""
+    options = [[word], *([other] for other in chance.sample(ALIKE[word], 3)), [word, chance.choice("aeiou")]]
+    options += [[]] * (len(word) == 1)
+    return [(option, SURENESS * chance.gauss(0 if option == [word] else -0.8, 0.5)) for option in options]
+
+
+def record(name: int, chance: random.Random, lm: Counter[tuple[str, str]], words: Counter[str]) -> dict[str, Any]:
+    """An utterance as a record of the JSONL format: a beam search over what was heard."""
+    said, beam = spoken(chance), [(["<s>"], 0.0, 0.0)]
+    for options in [heard(word, chance) for word in said]:
+        longer = {}
+        for text, acoustic, fluency in beam:
+            for new, sound in options:
+                steps = pairwise([text[-1], *new])
+                gain = sum(math.log(0.9 * lm[step] / (words[step[0]] or 1) + 0.1 / len(WORDS)) for step in steps)
+                longer[tuple(text + new)] = (text + new, acoustic + sound, fluency + gain)
+        beam = sorted(longer.values(), key=lambda found: -found[1] - found[2])[:LISTED]
+    hyps = [{"text": " ".join(text[1:]), "feats": {"acoustic": acoustic, "lm": fluency, "words": len(text) - 1}}
+            for text, acoustic, fluency in beam if len(text) > 1]  # fmt: skip
+    return {"id": str(name), "hyps": hyps, "refs": [" ".join(said)]}
+
+
+def load(records: list[dict[str, Any]]) -> tuple[rampion.Candidates, rampion.References]:
+    """Write the records to a file and read it: a recogniser would have written it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "utterances.jsonl")
+        path.write_text("".join(json.dumps(record) + "\n" for record in records))
+        return (lists := rampion.load_nbest(path)), rampion.load_references(path, lists)
+
+
+def main(utterances: int) -> None:
+    chance = random.Random(1)
+    read = [["<s>", *spoken(chance)] for _ in range(3000)]  # all that the language model knows
+    words, lm = Counter(chain(*read)), Counter(chain(*map(pairwise, read)))
+    records = [record(name, chance, lm, words) for name in range(utterances)]
+    halves = load(records[::2]), load(records[1::2])
+    judged = [rampion.judge(lists, refs, "wer").batch(lists) for lists, refs in halves]
+
+    def show(who: str, weights: rampion.Weights) -> None:
+        rates = [batch.corpus_score(rampion.picks(batch.candidates, weights)) for batch in judged]
+        lm, words = (weights[name] / weights["acoustic"] for name in ("lm", "words"))
+        print(f"{who:18}{rates[0]:10.2f}{rates[1]:10.2f}{lm:15.2f}{words:18.2f}")
+
+    print(f"{utterances} utterances, at most {LISTED} candidates each; every other one held out\n")
+    print(f"{'word error rate':18}{'tuned on':>10}{'held out':>10}{'lm : acoustic':>15}{'words : acoustic':>18}")
+    show("initial weights", rampion.Weights.of(START))
+    for recipe in ("rampion", "risk", "mert"):
+        show(recipe, rampion.Reranker(recipe, start=START, metric="wer").fit(*halves[0]).weights_)
+    oracle = [batch.corpus_score(ORACLE.picks(batch.stakes, batch.stakes.costs)) for batch in judged]
+    print(f"{'best in the lists':18}{oracle[0]:10.2f}{oracle[1]:10.2f}")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 600)
