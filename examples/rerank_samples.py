@@ -71,7 +71,7 @@ def main(prompts: int) -> None:
         model = rampion.Reranker(recipe, start=START, metric="metric:learned").fit(dev)
         show(recipe, rampion.picks(test, model.weights_))
     show("best by learned metric", ORACLE.picks(learned.stakes, learned.stakes.costs))
-    print(f"\n{RECIPES[-1]} learnt: " + ", ".join(f"{name} {model.weights_[name]:+.2f}" for name in START))
+    print(f"\nlearnt by {RECIPES[-1]}: " + ", ".join(f"{name} {model.weights_[name]:+.2f}" for name in START))
 
 
 if __name__ == "__main__":
