@@ -24,9 +24,7 @@ LISTED = 50  # candidates a list
 SURENESS = 16.0  # how often the same evidence counts
 START = {"acoustic": 1.0, "lm": 1.0, "words": 0.0}
 WORDS = [a + b + c for a in "bdgklmprst" for b in "aeiou" for c in "nst"] + list("aeiou")
-ALIKE = {
-    w: [o for o in WORDS if len(w) == len(o) and sum(map(str.__ne__, w, o)) == 1] for w in WORDS
-}  # but for a letter
+ALIKE = {w: [o for o in WORDS if len(w) == len(o) and sum(map(str.__ne__, w, o)) == 1] for w in WORDS}
 
 
 def spoken(chance: random.Random) -> list[str]:
