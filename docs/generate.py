@@ -26,7 +26,7 @@ from time import process_time
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ("README.md", "docs/architecture.md", "docs/algorithms.md")
+PAGES = ("README.md", "docs/architecture.md", "docs/algorithms.md", "docs/compare.md")
 PART = re.compile(r"<!-- (\w+) -->\n.*?<!-- /\1 -->", re.DOTALL)
 
 
@@ -81,24 +81,22 @@ def cost(recipe: Any) -> str:
 
 
 def settings() -> str:
-    """Every number of every recipe; what all of them share stands above."""
-    from rampion.recipes import RECIPES
+    """Every number of every recipe; the defaults of a recipe stand above."""
+    from dataclasses import MISSING, fields
 
-    known = {name: recipe.settings() for name, recipe in RECIPES.items()}
-    columns = list(dict.fromkeys(setting for row in known.values() for setting in row))
-    shared = {
-        name: values.pop()
-        for name in columns
-        if len(values := {repr(row.get(name, "–")) for row in known.values()}) == 1
-    }
-    varied = [name for name in columns if name not in shared]
-    rows = ([f"`{name}`", *(shown(row.get(setting, "–")) for setting in varied)] for name, row in known.items())
-    alike = ", ".join(f"`{name}={value}`" for name, value in shared.items())
-    return f"In all recipes: {alike}.\n\n{table(['recipe', *varied], rows)}"
+    from rampion.recipes import RECIPES, Recipe
+
+    usual = {field.name: field.default for field in fields(Recipe) if field.default is not MISSING and field.default != ""}
+    rows = ([f"`{name}`", ", ".join(f"{setting} {shown(value)}" for setting, value in recipe.settings().items()
+             if usual.get(setting, MISSING) != value)] for name, recipe in RECIPES.items())  # fmt: skip
+    alike = ", ".join(f"{name} {shown(value)}" for name, value in usual.items())
+    return f"Unless a row says otherwise: {alike}.\n\n{table(['recipe', 'settings'], rows)}"
 
 
 def shown(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else "corpus order" if value is None else str(value)
+    if isinstance(value, bool) or value is None:
+        return {True: "true", False: "false", None: "none"}[value]
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def losses() -> str:
@@ -219,6 +217,8 @@ def walk(command: Any, name: str = "") -> Iterator[tuple[str, Any]]:
 
 # Console blocks
 
+ANY = "...\n"
+
 
 def sessions(text: str) -> Iterator[tuple[str, str]]:
     """`$ command`, and the lines it prints."""
@@ -244,14 +244,18 @@ def run(command: str, folder: Path) -> str:
 
 
 def rerun(page: str) -> str:
-    """The page with its console blocks run again, all in one folder."""
+    """The page with its Python and console blocks run again, all in one folder; `...` stands for any output."""
     with tempfile.TemporaryDirectory() as folder:
 
         def again(found: re.Match[str]) -> str:
-            printed = [f"$ {command}\n{run(command, Path(folder))}" for command, _ in sessions(found[1])]
-            return f"```console\n{''.join(printed)}```\n"
+            if found[1] == "python":
+                run(shlex.join([sys.executable, "-c", found[2]]), Path(folder))
+                return found[0]
+            printed = ((command, expected, run(command, Path(folder))) for command, expected in sessions(found[2]))
+            lines = (f"$ {command}\n{expected if expected == ANY else told}" for command, expected, told in printed)
+            return f"```console\n{''.join(lines)}```\n"
 
-        return re.sub(r"^```console\n(.*?)^```\n", again, page, flags=re.MULTILINE | re.DOTALL)
+        return re.sub(r"^```(console|python)\n(.*?)^```\n", again, page, flags=re.MULTILINE | re.DOTALL)
 
 
 # What is measured
@@ -280,13 +284,17 @@ def speed() -> str:
     return f"How many times as long others take as the kernel, and the whole command, on {where}:\n\n{page}"
 
 
+SEEDS = (1, 2, 3)
+
+
 def measured() -> str:
-    """Every recipe with its defaults, from the initial weights of the demo."""
+    """Every recipe with its defaults, from the initial weights of the demo; those that draw random numbers thrice."""
     import numpy as np
 
     import rampion
     from rampion.cli.demo import demo
-    from rampion.significance import paired_bootstrap
+    from rampion.significance import paired_bootstrap, spread
+    from rampion.sweep import random
 
     with tempfile.TemporaryDirectory() as folder:
         demo(seed=1, segments=800, k=100, out=Path(folder), as_json=True)
@@ -294,22 +302,29 @@ def measured() -> str:
         given, wanted = (rampion.load_references(Path(folder, name), lists)
                          for name, lists in (("dev.jsonl", dev), ("test.jsonl", test)))  # fmt: skip
         start = rampion.load_weights(Path(folder, "initial.weights"))
-    arbiter = rampion.judge(test, wanted, "bleu")
-    statistics = arbiter.batch(test).statistics
+    seen, unseen = (rampion.judge(lists, refs, "bleu").batch(lists) for lists, refs in ((dev, given), (test, wanted)))
+    most = len(dev.segments) * 3 // 4
+    part, rest = np.arange(most), np.arange(most, len(dev.segments))
+    choosing = {"dev": dev[rest], "dev_references": given.take(rest)}
+    metric, statistics = unseen.metric, unseen.statistics
     first = statistics[rampion.picks(test, start)]
-    rows = [["initial weights", "", f"{arbiter.metric.score(first.sum(axis=0)):.2f}", "", "", "1", ""]]
-    for name in rampion.RECIPES:
+    rows = [["initial weights", f"{seen.corpus_score(rampion.picks(dev, start)):.2f}",
+             f"{metric.score(first.sum(axis=0)):.2f}", "", "", "", "1", ""]]  # fmt: skip
+    for name, recipe in rampion.RECIPES.items():
         begun = process_time()
-        tuned = rampion.tune(dev, given, recipe=name, start=start)
-        taken = process_time() - begun
-        chosen = statistics[rampion.picks(test, tuned.weights)]
-        gain = paired_bootstrap(arbiter.metric, first, chosen)
-        score, interval = arbiter.metric.score(chosen.sum(axis=0)), f"[{gain.low:+.2f}, {gain.high:+.2f}]"
-        rows.append([f"`{name}`", f"{tuned.after.chosen:.2f}", f"{score:.2f}", f"{gain.score:+.2f}", interval,
-                     f"{tuned.shrunk:.3g}", f"{taken:.2f}"])  # fmt: skip
-    batch = rampion.judge(dev, given, "bleu").batch(dev)
-    reached = sum(bool(batch.stakes.reached[a:b].any()) for a, b in pairwise(dev.bounds.tolist()))
-    head = ["recipe", "BLEU, tuned on", "BLEU, held out", "gain", "95 % interval", "length", "CPU, s"]
+        drawn = [recipe.set(seed=seed) for seed in SEEDS] if random(recipe) else [recipe]
+        task = (dev[part], given.take(part)) if recipe.keep == "dev" else (dev, given)
+        runs = [rampion.tune(*task, recipe=one, start=start, **(choosing if one.keep == "dev" else {})) for one in drawn]
+        taken = (process_time() - begun) / len(runs)
+        tuned = np.mean([seen.corpus_score(rampion.picks(dev, run.weights)) for run in runs])
+        chosen = np.stack([statistics[rampion.picks(test, run.weights)] for run in runs])
+        scores, gain = spread(metric, chosen), paired_bootstrap(metric, first, chosen)
+        sd, interval = f"{scores.sd:.2f}" if len(runs) > 1 else "", f"[{gain.low:+.2f}, {gain.high:+.2f}]"
+        length = np.mean([run.shrunk for run in runs])
+        rows.append([f"`{name}`", f"{tuned:.2f}", f"{scores.mean:.2f}", sd, f"{gain.score:+.2f}", interval,
+                     f"{length:.3g}", f"{taken:.2f}"])  # fmt: skip
+    reached = sum(bool(seen.stakes.reached[a:b].any()) for a, b in pairwise(dev.bounds.tolist()))
+    head = ["recipe", "BLEU, tuned on", "BLEU, held out", "sd", "gain", "95 % interval", "length", "CPU, s"]
     size = np.diff(dev.bounds).mean()
     return f"{len(dev.segments)} lists of {size:.0f} candidates; {reached} hold a reference.\n\n{table(head, rows)}"
 
@@ -334,11 +349,12 @@ def main() -> None:
     parser.add_argument("--measure", action="store_true", help="tune every recipe again")
     parser.add_argument("--run", action="store_true", help="run the console blocks again")
     given = parser.parse_args()
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # times are those of one core
     parts = PARTS | ({"measured": measured} if given.measure else {})
     for page in PAGES:
         path = ROOT / page
         text = refreshed(path.read_text("utf-8"), parts)
-        path.write_text(rerun(text) if given.run else text, "utf-8")
+        path.write_text(rerun(text) if given.run and "```console" in text else text, "utf-8")
 
 
 if __name__ == "__main__":
