@@ -233,7 +233,7 @@ def run(command: str, folder: Path) -> str:
 
     words = shlex.split("rampion demo --out toy" if command == "make demo" else command)
     if words[0] == "rampion":
-        words[:1] = [sys.executable, "-m", "rampion"]
+        words[:1] = [sys.executable, "-P", "-m", "rampion"]
     environment = os.environ | {"PYTHONPATH": str(Path(rampion.__path__[0]).parent), "NO_COLOR": "1"}
     done = subprocess.run(
         words, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
