@@ -68,9 +68,12 @@ def curve(recipe: str, dev: Half, test: Half) -> Results:
     rounds: list[list[float]] = []
     begin = process_time()
 
+    def seconds() -> float:
+        return round(process_time() - begin, 3)
+
     def record(row: Round, weights: rampion.Weights) -> None:
         assert row.dev is not None
-        rounds.append([round(value, 3) for value in (row.score, row.dev, process_time() - begin)])
+        rounds.append([round(row.score, 3), round(row.dev, 3), seconds()])
 
     try:
         tuned = rampion.tune(
@@ -80,7 +83,7 @@ def curve(recipe: str, dev: Half, test: Half) -> Results:
         return {"refused": str(error)}
     assert tuned.dev is not None
     before: list[Standing] = [tuned.before, tuned.dev.before]
-    return {"before": [round(half.chosen, 3) for half in before], "rounds": rounds}
+    return {"before": [round(half.chosen, 3) for half in before], "rounds": rounds, "seconds": seconds()}
 
 
 def measure(loads: list[str], segments: int, candidates: int) -> Results:
@@ -104,7 +107,13 @@ def rows(curves: Results) -> list[list[str]]:
         last, peak = row["rounds"][-1], max(range(len(row["rounds"])), key=lambda at: row["rounds"][at][1])
         scores = last[0], last[1], row["rounds"][peak][1]
         found.append(
-            [recipe, str(len(row["rounds"])), *(f"{score:.2f}" for score in scores), str(peak + 1), f"{last[2]:.2f}"]
+            [
+                recipe,
+                str(len(row["rounds"])),
+                *(f"{score:.2f}" for score in scores),
+                str(peak + 1),
+                f"{row['seconds']:.2f}",
+            ]
         )
     return found
 
@@ -149,9 +158,9 @@ def _column(panels: Any, curves: Results) -> None:
     for place, (recipe, row) in enumerate(curves.items()):
         if "refused" in row:
             continue
-        *scores, seconds = zip(*row["rounds"], strict=True)
+        *scores, _ = zip(*row["rounds"], strict=True)
         for panel, values in zip(panels, scores, strict=True):
-            label = f"{recipe}: {values[-1]:.1f}, {seconds[-1]:.2g} s"
+            label = f"{recipe}: {values[-1]:.1f}, {row['seconds']:.2g} s"
             style = {"lw": 2.6 - 0.2 * place, "marker": "o", "markevery": [-1], "ms": 5}  # equal curves show both
             panel.plot(range(1, len(values) + 1), values, label=label, **style)
     refused = [recipe for recipe, row in curves.items() if "refused" in row]
@@ -164,7 +173,7 @@ def _column(panels: Any, curves: Results) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("loads", nargs="*", metavar="WORKLOAD", help="D, S or tiny; default: D S")
+    parser.add_argument("loads", nargs="*", metavar="WORKLOAD", help="default: D S")
     parser.add_argument("--segments", type=int, default=300, help="default: %(default)s")
     parser.add_argument("--candidates", type=int, default=100, help="default: %(default)s")
     parser.add_argument("--out", type=Path, default=Path("build/curves.json"), help="default: %(default)s")

@@ -86,7 +86,7 @@ def settings() -> str:
 
     from rampion.recipes import RECIPES, Recipe
 
-    usual = {field.name: field.default for field in fields(Recipe) if field.default is not MISSING and field.default != ""}
+    usual = {field.name: field.default for field in fields(Recipe) if field.default not in (MISSING, "")}
     rows = ([f"`{name}`", ", ".join(f"{setting} {shown(value)}" for setting, value in recipe.settings().items()
              if usual.get(setting, MISSING) != value)] for name, recipe in RECIPES.items())  # fmt: skip
     alike = ", ".join(f"{name} {shown(value)}" for name, value in usual.items())
@@ -233,7 +233,7 @@ def run(command: str, folder: Path) -> str:
 
     words = shlex.split("rampion demo --out toy" if command == "make demo" else command)
     if words[0] == "rampion":
-        words[:1] = [sys.executable, "-m", "rampion"]
+        words[:1] = [sys.executable, "-P", "-m", "rampion"]
     environment = os.environ | {
         "PYTHONPATH": str(Path(rampion.__path__[0]).parent), "NO_COLOR": "1", "OPENBLAS_NUM_THREADS": "1",
     }  # fmt: skip
@@ -307,7 +307,8 @@ def measured() -> str:
     seen, unseen = (rampion.judge(lists, refs, "bleu").batch(lists) for lists, refs in ((dev, given), (test, wanted)))
     most = len(dev.segments) * 3 // 4
     part, rest = np.arange(most), np.arange(most, len(dev.segments))
-    choosing = {"dev": dev[rest], "dev_references": given.take(rest)}
+    whole: dict[str, Any] = {"lists": dev, "references": given}
+    split = {"lists": dev[part], "references": given.take(part), "dev": dev[rest], "dev_references": given.take(rest)}
     metric, statistics = unseen.metric, unseen.statistics
     first = statistics[rampion.picks(test, start)]
     rows = [["initial weights", f"{seen.corpus_score(rampion.picks(dev, start)):.2f}",
@@ -315,8 +316,8 @@ def measured() -> str:
     for name, recipe in rampion.RECIPES.items():
         begun = process_time()
         drawn = [recipe.set(seed=seed) for seed in SEEDS] if random(recipe) else [recipe]
-        task = (dev[part], given.take(part)) if recipe.keep == "dev" else (dev, given)
-        runs = [rampion.tune(*task, recipe=one, start=start, **(choosing if one.keep == "dev" else {})) for one in drawn]
+        task = split if recipe.keep == "dev" else whole
+        runs = [rampion.tune(**task, recipe=one, start=start) for one in drawn]
         taken = (process_time() - begun) / len(runs)
         tuned = np.mean([seen.corpus_score(rampion.picks(dev, run.weights)) for run in runs])
         chosen = np.stack([statistics[rampion.picks(test, run.weights)] for run in runs])

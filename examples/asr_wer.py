@@ -1,8 +1,7 @@
 """Find the language model's weight for a speech recogniser: n-best lists, with word error rate as the cost.
 
-An invented recogniser hears each word as one of several that sound alike, misses short words, and hears some that
-nobody said. Its acoustic scores are sums over frames that it takes for independent; so they are far too sure of
-themselves, and the language model is not heard: the well-known reason why recognisers give it a large weight.
+An invented recogniser mistakes words for others that sound alike, misses short ones, and hears some nobody said. Its
+acoustic scores treat frames as independent, and are far too sure: recognisers give the language model a large weight.
 
     python examples/asr_wer.py [UTTERANCES]
 """
@@ -17,7 +16,6 @@ import tempfile
 from collections import Counter
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import Any
 
 import rampion
 from rampion.losses import ORACLE
@@ -26,47 +24,43 @@ LISTED = 50  # candidates a list
 SURENESS = 16.0  # how often the same evidence counts
 START = {"acoustic": 1.0, "lm": 1.0, "words": 0.0}
 WORDS = [a + b + c for a in "bdgklmprst" for b in "aeiou" for c in "nst"] + list("aeiou")
-ALIKE = {word: [other for other in WORDS if len(word) == len(other) and sum(map(str.__ne__, word, other)) == 1]
-         for word in WORDS}  # fmt: skip
+ALIKE = {w: [o for o in WORDS if len(w) == len(o) and sum(map(str.__ne__, w, o)) == 1] for w in WORDS}
 
 
 def spoken(chance: random.Random) -> list[str]:
     """A sentence; after each word a dozen others are likely."""
     words = [chance.choice(WORDS)]
     for _ in range(chance.randint(5, 14)):
-        likely = random.Random(words[-1]).sample(WORDS, 12)
-        words.append(chance.choice(likely if chance.random() < 0.8 else WORDS))
+        words.append(chance.choice(random.Random(words[-1]).sample(WORDS, 12) if chance.random() < 0.8 else WORDS))
     return words
 
 
 def heard(word: str, chance: random.Random) -> list[tuple[list[str], float]]:
     """What this word may have been, with acoustic scores: itself, words that sound alike, nothing, or two words."""
-    options = [[word], *([other] for other in chance.sample(ALIKE[word], 3)), [word, chance.choice("aeiou")]]
-    options += [[]] * (len(word) == 1)
+    others = [*([other] for other in chance.sample(ALIKE[word], 3)), [word, chance.choice("aeiou")], []]
+    options = [[word], *(others if len(word) == 1 else others[:-1])]
     return [(option, SURENESS * chance.gauss(0 if option == [word] else -0.8, 0.5)) for option in options]
 
 
-def record(name: int, chance: random.Random, lm: Counter[tuple[str, str]], words: Counter[str]) -> dict[str, Any]:
+def record(name: int, chance: random.Random, lm: Counter[tuple[str, str]], words: Counter[str]) -> dict[str, object]:
     """An utterance as a record of the JSONL format: a beam search over what was heard."""
     said, beam = spoken(chance), [(["<s>"], 0.0, 0.0)]
     for options in [heard(word, chance) for word in said]:
         longer = {}
         for text, acoustic, fluency in beam:
             for new, sound in options:
-                steps = pairwise([text[-1], *new])
-                gain = sum(math.log(0.9 * lm[step] / (words[step[0]] or 1) + 0.1 / len(WORDS)) for step in steps)
+                gain = sum(math.log(0.9 * lm[a, b] / (words[a] or 1) + 1e-3) for a, b in pairwise([text[-1], *new]))
                 longer[tuple(text + new)] = (text + new, acoustic + sound, fluency + gain)
         beam = sorted(longer.values(), key=lambda found: -found[1] - found[2])[:LISTED]
-    hyps = [{"text": " ".join(text[1:]), "feats": {"acoustic": acoustic, "lm": fluency, "words": len(text) - 1}}
-            for text, acoustic, fluency in beam if len(text) > 1]  # fmt: skip
+    feats = [dict(zip(START, (acoustic, fluency, len(text) - 1), strict=True)) for text, acoustic, fluency in beam]
+    hyps = [{"text": " ".join(text), "feats": row} for ((_, *text), *_), row in zip(beam, feats, strict=True) if text]
     return {"id": str(name), "hyps": hyps, "refs": [" ".join(said)]}
 
 
-def load(records: list[dict[str, Any]]) -> tuple[rampion.Candidates, rampion.References]:
-    """Write the records to a file and read it: a recogniser would have written it."""
+def load(records: list[dict[str, object]]) -> tuple[rampion.Candidates, rampion.References]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "utterances.jsonl")
-        path.write_text("".join(json.dumps(record) + "\n" for record in records))
+        path.write_text("".join(json.dumps(record) + "\n" for record in records))  # as a recogniser would
         return (lists := rampion.load_nbest(path)), rampion.load_references(path, lists)
 
 
@@ -88,8 +82,8 @@ def main(utterances: int) -> None:
     show("initial weights", rampion.Weights.of(START))
     for recipe in ("rampion", "risk", "mert"):
         show(recipe, rampion.Reranker(recipe, start=START, metric="wer").fit(*halves[0]).weights_)
-    oracle = [batch.corpus_score(ORACLE.picks(batch.stakes, batch.stakes.costs)) for batch in judged]
-    print(f"{'best in the lists':18}{oracle[0]:10.2f}{oracle[1]:10.2f}")
+    best = [batch.corpus_score(ORACLE.picks(batch.stakes, batch.stakes.costs)) for batch in judged]
+    print(f"{'best in the lists':18}{best[0]:10.2f}{best[1]:10.2f}")
 
 
 if __name__ == "__main__":

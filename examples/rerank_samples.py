@@ -36,7 +36,7 @@ def sampled(prompts: int, seed: int = 1) -> list[dict[str, Any]]:
         for _ in range(SAMPLES):
             said = random.choice(["right", "wrong", ""], words, p=[0.9 * skill, 0.9 * (1 - skill), 0.1])
             right, wrong, missing = ((said == kind).sum() for kind in ("right", "wrong", ""))
-            noise = random.standard_normal(4) * np.sqrt(words)
+            noise = random.standard_normal(3) * np.sqrt(words)
             human = (right - 0.5 * wrong) / words
             hyps.append({
                 "text": " ".join(f"{kind}{place}" for place, kind in enumerate(said) if kind) or "nothing",
@@ -71,7 +71,7 @@ def main(prompts: int) -> None:
         model = rampion.Reranker(recipe, start=START, metric="metric:learned").fit(dev)
         show(recipe, rampion.picks(test, model.weights_))
     show("best by learned metric", ORACLE.picks(learned.stakes, learned.stakes.costs))
-    print(f"\n{RECIPES[-1]} learnt: " + ", ".join(f"{name} {model.weights_[name]:+.2f}" for name in START))
+    print(f"\nlearnt by {RECIPES[-1]}: " + ", ".join(f"{name} {model.weights_[name]:+.2f}" for name in START))
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from rampion.text import References
 from rampion.vocab import Names
 
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("PYTHONUNBUF")}
-PROGRAM = [sys.executable, "-m", "rampion"]
+PROGRAM = [sys.executable, "-P", "-m", "rampion"]  # -P: the installed one, not the folder one stands in
 
 
 class Outcome(NamedTuple):

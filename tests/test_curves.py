@@ -18,10 +18,10 @@ def test_every_recipe_has_its_place_in_one_panel():
 
 
 def test_a_curve_starts_where_the_weights_stood_and_has_a_row_for_each_round():
-    dev, test = curves.halves("tiny", segments=12, candidates=10)
+    dev, test = curves.halves("D", segments=12, candidates=10)
     found = curves.curve("rampion", dev, test)
     assert [len(row) for row in found["rounds"]] == [3] * RECIPES["rampion"].settings()["rounds"]
-    seconds = [row[2] for row in found["rounds"]]
+    seconds = [*(row[2] for row in found["rounds"]), found["seconds"]]
     assert seconds == sorted(seconds)
     assert all(0 < score < 100 for score in found["before"])
 
@@ -35,7 +35,10 @@ def test_a_recipe_that_has_nothing_to_learn_from_says_so():
 
 def test_pictures_are_the_same_every_time(tmp_path):
     pytest.importorskip("matplotlib")
-    found = {recipe: {"before": [20.0, 19.0], "rounds": [[21.0, 20.0, 0.1], [22.0, 20.5, 0.2]]} for recipe in RECIPES}
+    found = {
+        recipe: {"before": [20.0, 19.0], "rounds": [[21.0, 20.0, 0.1], [22.0, 20.5, 0.2]], "seconds": 0.3}
+        for recipe in RECIPES
+    }
     found["log"] = {"refused": "no reference"}
     for name in ("one.svg", "two.svg"):
         curves.draw("D", found, tmp_path / name)

@@ -507,7 +507,7 @@ def test_as_dict_is_json_and_holds_everything():
 
 def run(*arguments):
     return subprocess.run(
-        [sys.executable, "-m", "rampion", "inspect", *map(str, arguments)], capture_output=True, text=True
+        [sys.executable, "-P", "-m", "rampion", "inspect", *map(str, arguments)], capture_output=True, text=True
     )
 
 

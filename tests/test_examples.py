@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = {
     "rerank_samples": (240, "the most probable", ("rampion", "risk", "mert"), 1, True),
     "asr_wer": (120, "initial weights", ("rampion", "risk", "mert"), 1, False),
-    "mt_sparse": (300, "initial weights", ("rampion", "mira", "pro", "pro-regularised"), 0, True),
+    "mt_sparse": (200, "initial weights", ("rampion", "mira", "pro-regularised"), 0, True),
 }
 
 
