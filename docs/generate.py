@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import argparse
 import ast
+import atexit
 import inspect
 import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
@@ -217,7 +219,7 @@ def walk(command: Any, name: str = "") -> Iterator[tuple[str, Any]]:
 
 # Console blocks
 
-ANY = "...\n"
+DEMO = "rampion demo --out toy"
 
 
 def sessions(text: str) -> Iterator[tuple[str, str]]:
@@ -227,11 +229,36 @@ def sessions(text: str) -> Iterator[tuple[str, str]]:
         yield command, printed
 
 
+def elided(printed: str, expected: str) -> str:
+    """What was printed, with a line `...` in place of the lines that the page leaves out there."""
+    parts = re.split(r"^\.\.\.\n", expected, maxsplit=1, flags=re.MULTILINE)
+    if len(parts) == 1:
+        return printed
+    lines, (first, last) = printed.splitlines(keepends=True), (part.count("\n") for part in parts)
+    return "".join([*lines[:first], "...\n", *lines[len(lines) - last :]])
+
+
 def run(command: str, folder: Path) -> str:
-    """What a command prints to either stream. The demo runs once, and leaves the lists that the others read."""
+    """What a command prints to either stream. The demo leaves the lists that the others read."""
+    if command not in ("make demo", DEMO):
+        return printed(command, folder)
+    lists, told = demo()
+    shutil.copytree(Path(lists.name, "toy"), folder / "toy")
+    return re.sub(r"Writing .*\n", "", told) if command == "make demo" else told
+
+
+@cache
+def demo() -> tuple[tempfile.TemporaryDirectory[str], str]:
+    """The folder that the demo leaves its lists in, and what it prints; it takes long, and so runs once."""
+    folder = tempfile.TemporaryDirectory()
+    atexit.register(folder.cleanup)
+    return folder, printed(DEMO, Path(folder.name))
+
+
+def printed(command: str, folder: Path) -> str:
     import rampion
 
-    words = shlex.split("rampion demo --out toy" if command == "make demo" else command)
+    words = shlex.split(command)
     if words[0] == "rampion":
         words[:1] = [sys.executable, "-P", "-m", "rampion"]
     environment = os.environ | {
@@ -242,20 +269,22 @@ def run(command: str, folder: Path) -> str:
     )
     if done.returncode:
         raise SystemExit(f"$ {command}\n{done.stdout}")
-    return re.sub(r"Writing .*\n", "", done.stdout) if command == "make demo" else done.stdout
+    return done.stdout
 
 
 def rerun(page: str) -> str:
-    """The page with its Python and console blocks run again, all in one folder; `...` stands for any output."""
+    """The page with its Python and console blocks run again, all in one folder."""
     with tempfile.TemporaryDirectory() as folder:
 
         def again(found: re.Match[str]) -> str:
             if found[1] == "python":
                 run(shlex.join([sys.executable, "-c", found[2]]), Path(folder))
                 return found[0]
-            printed = ((command, expected, run(command, Path(folder))) for command, expected in sessions(found[2]))
-            lines = (f"$ {command}\n{expected if expected == ANY else told}" for command, expected, told in printed)
-            return f"```console\n{''.join(lines)}```\n"
+            told = (
+                f"$ {command}\n{elided(run(command, Path(folder)), expected)}"
+                for command, expected in sessions(found[2])
+            )
+            return f"```console\n{''.join(told)}```\n"
 
         return re.sub(r"^```(console|python)\n(.*?)^```\n", again, page, flags=re.MULTILINE | re.DOTALL)
 
@@ -294,12 +323,12 @@ def measured() -> str:
     import numpy as np
 
     import rampion
-    from rampion.cli.demo import demo
+    from rampion.cli.demo import demo as run_demo
     from rampion.significance import paired_bootstrap, spread
     from rampion.sweep import random
 
     with tempfile.TemporaryDirectory() as folder:
-        demo(seed=1, segments=800, k=100, out=Path(folder), as_json=True)
+        run_demo(seed=1, segments=800, k=100, out=Path(folder), as_json=True)
         dev, test = (rampion.load_nbest(Path(folder, name)) for name in ("dev.jsonl", "test.jsonl"))
         given, wanted = (rampion.load_references(Path(folder, name), lists)
                          for name, lists in (("dev.jsonl", dev), ("test.jsonl", test)))  # fmt: skip
