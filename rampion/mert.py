@@ -40,7 +40,7 @@ class CorpusScore(Loss):
 
 @dataclass(frozen=True, slots=True)
 class LineSearch(Solver):
-    """Walks along lines, each time to where the corpus scores best, from the start and from random points.
+    """Walks along lines, each time to where the corpus scores best, from the start and from other points.
 
     powell      looks along all axes and some random directions, then goes to the best point of all
     sequential  looks along them one by one, and goes at once wherever it gains
@@ -52,6 +52,7 @@ class LineSearch(Solver):
 
     search: Literal["powell", "sequential", "random"] = "powell"
     restarts: int = 20
+    historic: bool = False  # start from what every earlier decoding iteration ended with, too
     around: bool = False  # random points in [w - 1, w + 1], w the weights to start from; otherwise in [-1, 1]
     directions: int = 0
     patience: int = 50
@@ -79,9 +80,12 @@ class LineSearch(Solver):
         self.check(loss)
         ground = _Ground(batch, _axes(batch.candidates, self.sparse), weights, origin, self.l2)
 
+        known = [weights, *(batch.history if self.historic else ())]
+
         def walked(turn: int) -> tuple[float, Reals]:
-            random, first = np.random.default_rng([self.seed, turn]), weights.copy()
-            if turn:
+            drawn = max(0, turn - len(known) + 1)
+            random, first = np.random.default_rng([self.seed, drawn]), (weights if drawn else known[turn]).copy()
+            if drawn:
                 first[ground.axes] = random.uniform(-1, 1, len(ground.axes)) + self.around * weights[ground.axes]
             walk = _Walk(self, ground, random, first)
             getattr(walk, self.search)()
@@ -89,7 +93,7 @@ class LineSearch(Solver):
 
         best, answer = -np.inf, weights
         with ThreadPoolExecutor(self.threads or os.cpu_count()) as pool:
-            for turn, (value, reached) in enumerate(pool.map(walked, range(self.restarts + 1)), 1):
+            for turn, (value, reached) in enumerate(pool.map(walked, range(len(known) + self.restarts)), 1):
                 if value > best:
                     best, answer = value, reached
                     if watch:
@@ -123,9 +127,7 @@ class _Ground:
     def __init__(self, batch: Batch, axes: NDArray[np.int64], weights: Reals, origin: Reals, l2: float) -> None:
         self.batch, self.axes, self.l2, self.origin = batch, axes, l2, origin
         self.reach = FARTHEST * max(1.0, float(np.abs(weights).max()))
-        self.statistics = np.ascontiguousarray(
-            batch.statistics, np.float64
-        )  # sums of integers stay exact, in any order
+        self.statistics = np.ascontiguousarray(batch.statistics, np.float64)  # sums of integers stay exact
         self.sorting: Literal["quicksort", "stable"] = "stable" if batch.statistics.dtype.kind == "f" else "quicksort"
         self.anyhow = np.arange(len(batch.candidates), dtype=np.uint32)
         self.lines = [self.sorted(self.line(direction)) for direction in np.eye(len(axes))]

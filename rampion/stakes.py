@@ -52,6 +52,7 @@ class Batch:
     stakes: Stakes
     metric: Metric
     offset: Reals | None = None  # a fixed part of every candidate's score, such as a base system's
+    history: tuple[Reals, ...] = ()  # what earlier decoding iterations ended with, the first first
 
     def scores(self, weights: Reals) -> Reals:
         """offset + weights . f of every candidate."""

@@ -92,11 +92,14 @@ def train(
     record: Record = ignore,
 ) -> Weights:
     """Decode, learn, and decode again; the answer is the last weights (S4)."""
-    weights, kept = start, None
+    weights, kept, past = start, None, list[Weights]()
     judge = replace(judge, listed=recipe.base == "listed")
     for iteration in range(1, recipe.iterations + 1):
         kept = recipe.policy.absorb(kept, decoder.decode(segments, weights, recipe.k), iteration)
-        weights = learn(recipe, judge.batch(kept), weights, start, record, iteration)
+        history = tuple(earlier.onto(kept.features, lenient=True) for earlier in past)
+        batch = replace(judge.batch(kept), history=history)
+        weights = learn(recipe, batch, weights, start, record, iteration)
+        past.append(weights)
     return weights
 
 

@@ -246,6 +246,20 @@ def test_any_number_of_threads_finds_the_same_weights(search):
     assert replace(solver, seed=5).solve(CorpusScore(), batch, start, start).tobytes() != runs[0][0]
 
 
+def test_earlier_optima_are_starts_that_draw_no_random_numbers():
+    batch, random = landscape(7, Bleu(), 4, segments=20, largest=9)
+    start = random.normal(size=4)
+    alone = LineSearch(restarts=6, seed=1)
+    best = alone.solve(CorpusScore(), batch, start, start)
+    later = replace(batch, history=(best,))
+    plain = LineSearch(restarts=0).solve(CorpusScore(), later, start, start)
+    helped = LineSearch(restarts=0, historic=True).solve(CorpusScore(), later, start, start)
+    assert value(batch, helped) >= max(value(batch, best), value(batch, plain))
+    both = replace(alone, historic=True)
+    assert value(batch, both.solve(CorpusScore(), later, start, start)) >= value(batch, best)
+    assert both.solve(CorpusScore(), batch, start, start).tobytes() == best.tobytes()
+
+
 @given(seeds)
 def test_lists_of_one_candidate_leave_the_start(seed):
     batch, random = landscape(seed, Bleu(), largest=1)
