@@ -21,7 +21,7 @@ test: .venv/installed
 	@$(BIN)/pytest
 
 bench: .venv/installed
-	@$(BIN)/pytest benchmarks
+	@$(BIN)/python benchmarks/run.py
 
 check: .venv/installed .venv/checkers
 	$(BIN)/ruff check .

@@ -189,17 +189,19 @@ class Lbfgs(Solver):
 
     def solve(self, loss: Loss, batch: Batch, weights: Reals, origin: Reals, watch: Watch | None = None) -> Reals:
         from scipy.optimize import minimize
+        from threadpoolctl import threadpool_limits
 
         self.check(loss)
         rounds = iter(range(1, self.steps + 1))
-        found = minimize(
-            lambda at: objective(loss, batch, at, origin, self.l2),
-            weights,
-            jac=True,
-            method="L-BFGS-B",
-            callback=(lambda at: watch(next(rounds), at)) if watch else None,
-            options={"maxiter": self.steps, "maxcor": self.memory},
-        )
+        with threadpool_limits(1, user_api="blas"):  # more threads would spin, and sum in an order of their own
+            found = minimize(
+                lambda at: objective(loss, batch, at, origin, self.l2),
+                weights,
+                jac=True,
+                method="L-BFGS-B",
+                callback=(lambda at: watch(next(rounds), at)) if watch else None,
+                options={"maxiter": self.steps, "maxcor": self.memory},
+            )
         return np.asarray(found.x)
 
 

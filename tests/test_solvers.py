@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import random_store
+from threadpoolctl import threadpool_limits
 
 from rampion.errors import RecipeError
 from rampion.expected import Risk
@@ -187,3 +188,15 @@ def test_a_pull_beyond_the_origin_is_refused():
     batch, _, start = task(1)
     with pytest.raises(RecipeError, match="L2 pull of one step is"):
         Descent(Sgd(1.0), l2=100.0).solve(Contrast(HOPE, FEAR), batch, start, start)
+
+
+def test_the_number_of_blas_threads_changes_no_bit():
+    random = np.random.default_rng(0)
+    store = random_store(random, [6] * 30, 2, 30_000, fill=0.01)
+    stakes = Stakes(store.bounds, random.random(len(store)), np.zeros(len(store), bool))
+    batch, start = Batch(store, np.zeros((len(store), 1)), stakes, Column("none")), random.normal(size=30_002)
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(threads, user_api="blas"):
+            found.append(Lbfgs(l2=0.1).solve(LOSSES["soft-ramp3"], batch, start, 0 * start).tobytes())
+    assert found[0] == found[1]
