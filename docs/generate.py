@@ -261,9 +261,7 @@ def printed(command: str, folder: Path) -> str:
     words = shlex.split(command)
     if words[0] == "rampion":
         words[:1] = [sys.executable, "-P", "-m", "rampion"]
-    environment = os.environ | {
-        "PYTHONPATH": str(Path(rampion.__path__[0]).parent), "NO_COLOR": "1", "OPENBLAS_NUM_THREADS": "1",
-    }  # fmt: skip
+    environment = os.environ | {"PYTHONPATH": str(Path(rampion.__path__[0]).parent), "NO_COLOR": "1"}
     done = subprocess.run(
         words, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
@@ -381,7 +379,6 @@ def main() -> None:
     parser.add_argument("--measure", action="store_true", help="tune every recipe again")
     parser.add_argument("--run", action="store_true", help="run the console blocks again")
     given = parser.parse_args()
-    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # times are those of one core
     parts = PARTS | ({"measured": measured} if given.measure else {})
     for page in PAGES:
         path = ROOT / page
