@@ -18,7 +18,7 @@ demo: .venv/installed
 	@$(BIN)/rampion demo
 
 test: .venv/installed
-	@$(BIN)/pytest
+	@$(BIN)/pytest -n auto
 
 bench: .venv/installed
 	@$(BIN)/python benchmarks/run.py

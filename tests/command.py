@@ -19,7 +19,8 @@ from rampion.formats.jsonl import write as write_jsonl
 from rampion.text import References
 from rampion.vocab import Names
 
-ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("PYTHONUNBUF")}
+# A process of its own runs on the compiled kernels, which say nothing on stderr, and with Python's own buffers.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in ("PYTHONUNBUFFERED", "RAMPION_KERNELS")}
 PROGRAM = [sys.executable, "-P", "-m", "rampion"]  # -P: the installed one, not the folder one stands in
 
 

@@ -55,6 +55,7 @@ def test_everyone_runs_and_only_the_work_is_timed():
 
 def test_the_command_and_its_steps(monkeypatch):
     monkeypatch.setattr(bench_tune, "TIMES", 1)
+    monkeypatch.delenv("RAMPION_KERNELS", raising=False)
     found = bench_tune.tuning("D", segments=20)
     assert [step["step"] for step in found["steps"]] == [
         *("start of Python", "imports", "read", "pack", "statistics", "10 rounds of 5 passes", "write")
