@@ -6,6 +6,7 @@ score + tilt * cost over the candidates that may stand on it:  L = -A_up(s + til
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
@@ -90,8 +91,9 @@ class Sided(Loss):
     __slots__ = ()
     down: Side
 
+    @abstractmethod
     def stances(self, stakes: Stakes) -> tuple[Stance, Stance]:
-        raise NotImplementedError
+        """The side to raise and the side to lower."""
 
     def slopes(self, stakes: Stakes, scores: Reals) -> tuple[float, Reals]:
         up, down = self.stances(stakes)
