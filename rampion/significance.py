@@ -7,7 +7,6 @@ the observed difference, itself among them: it is never 0, and 1 for two systems
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import combinations
 from math import comb
 from typing import Any, NamedTuple
@@ -17,7 +16,6 @@ from numpy.typing import NDArray
 
 from rampion._kernels import deal, draw
 from rampion.errors import InputError, RecipeError
-from rampion.metrics import Bleu, Chrf, Ter, Wer
 from rampion.metrics.base import Metric
 
 Vector = NDArray[np.float64]
@@ -70,7 +68,7 @@ class Randomised(NamedTuple):
 
 def spread(metric: Metric, statistics: NDArray[Any]) -> Spread:
     """Mean, standard deviation, extremes and median of the runs' scores."""
-    scores = _scores(metric, _runs(statistics).sum(axis=1))
+    scores = metric.scores(_runs(statistics).sum(axis=1))
     sd = scores.std(ddof=1) if len(scores) > 1 else np.nan
     return Spread(*map(float, (scores.mean(), sd, scores.min(), scores.max(), np.median(scores))))
 
@@ -80,8 +78,8 @@ def bootstrap(
 ) -> Interval:
     """The score of a system, and its interval over segments drawn with replacement (Koehn 2004)."""
     rows = _runs(statistics).sum(axis=0)
-    resampled = _scores(metric, _drawn(rows, samples, seed))
-    return Interval(float(_scores(metric, rows.sum(axis=0)[np.newaxis])[0]), *_bounds(resampled, level))
+    resampled = metric.scores(_drawn(rows, samples, seed))
+    return Interval(float(metric.scores(rows.sum(axis=0)[np.newaxis])[0]), *_bounds(resampled, level))
 
 
 def paired_bootstrap(
@@ -92,7 +90,7 @@ def paired_bootstrap(
     rows = np.hstack([one.sum(axis=0), two.sum(axis=0)])
     totals = np.vstack([rows.sum(axis=0), _drawn(rows, samples, seed)])
     width = one.shape[2]
-    gains = _scores(metric, totals[:, width:]) - _scores(metric, totals[:, :width])
+    gains = metric.scores(totals[:, width:]) - metric.scores(totals[:, :width])
     gain, gains = float(gains[0]), gains[1:]
     p = _p(np.abs(gains - gains.mean()) >= abs(gain))
     folded = _p(np.abs(gains) - np.abs(gains).mean() >= abs(gain))
@@ -116,8 +114,8 @@ def randomisation(
     exact = ways <= trials
     totals = _every_deal(pools[dealt]) if exact else _dealt(pools[dealt], trials, seed)
     totals += pools[~dealt].sum(axis=(0, 1)) / 2
-    scores = _scores(metric, np.stack([one.sum(axis=(0, 1)), two.sum(axis=(0, 1))]))
-    gains = _scores(metric, whole - totals) - _scores(metric, totals)
+    scores = metric.scores(np.stack([one.sum(axis=(0, 1)), two.sum(axis=(0, 1))]))
+    gains = metric.scores(whole - totals) - metric.scores(totals)
     gain = float(scores[1] - scores[0])
     reached = np.abs(gains) >= abs(gain) - TIE * np.abs(scores).sum()
     return Randomised(gain, float(reached.mean()) if exact else _p(reached), len(gains), exact)
@@ -154,15 +152,6 @@ def _every_deal(pools: Vector) -> Vector:
         halves = np.array(list(combinations(range(pool), pool // 2)))
         totals = (totals[:, np.newaxis] + rows[halves].sum(axis=1)).reshape(-1, width)
     return totals
-
-
-def _scores(metric: Metric, totals: Vector) -> Vector:
-    """The reported score of every total."""
-    if isinstance(metric, Bleu):
-        metric = replace(metric, smoothing="exp", brevity="clipped")
-    if isinstance(metric, Bleu | Chrf | Ter | Wer):
-        return 100 * metric.segments(totals)
-    return np.array([metric.score(total) for total in totals])
 
 
 def _p(reached: NDArray[np.bool_]) -> float:
