@@ -28,7 +28,7 @@ check: .venv/installed .venv/checkers
 	PATH=$(BIN):$$PATH cython-lint rampion decoder
 	$(BIN)/codespell
 	$(BIN)/mypy
-	cd tests && ../$(BIN)/stubtest rampion._core
+	cd tests && ../$(BIN)/stubtest rampion._core decoder._core
 
 clean:
 	rm -rf .venv build dist *.egg-info

@@ -1,4 +1,4 @@
-"""Builds the compiled kernels: every rampion/_core/*.pyx and decoder/*.pyx is one extension module. Environment:
+"""Builds the compiled kernels: every rampion/_core/*.pyx and decoder/_core/*.pyx is one extension module. Environment:
   RAMPION_CHECKED=1      bounds, None and initialisation checks in every kernel; the same suite must pass
   RAMPION_TRACE=1        line tracing for profilers (line_profiler, coverage)
   RAMPION_SANITIZE=a,b   compile with -fsanitize=a,b (address,undefined)
@@ -51,7 +51,7 @@ class Build(build_ext):
         super().copy_extensions_to_source()
 
 
-sources = sorted([*Path("rampion/_core").glob("*.pyx"), *Path("decoder").glob("*.pyx")])
+sources = sorted([*Path("rampion/_core").glob("*.pyx"), *Path("decoder/_core").glob("*.pyx")])
 modules = [Extension(".".join(source.with_suffix("").parts), [str(source)], **FLAGS) for source in sources]
 setup(
     cmdclass={"build_ext": Build},

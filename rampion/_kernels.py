@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 MODULES = {
     "contrast": ("contrast", "side"),
@@ -28,7 +29,26 @@ MODULES = {
 }
 
 NAME = os.environ.get("RAMPION_KERNELS", "compiled")
-_PACKAGES = {"compiled": "rampion._core", "reference": "rampion._reference"}
+_FOLDERS = {"compiled": "_core", "reference": "_reference"}
+
+
+def opened(package: str, modules: Mapping[str, Sequence[str]]) -> dict[str, Callable[..., Any]]:
+    """The kernels of a package by name, compiled or plain as NAME says."""
+    if NAME not in _FOLDERS:
+        raise ImportError(f"RAMPION_KERNELS={NAME!r}: expected 'compiled' or 'reference'")
+    found: dict[str, Callable[..., Any]] = {}
+    for module, functions in modules.items():
+        path = f"{package}.{_FOLDERS[NAME]}.{module}"
+        try:
+            loaded = import_module(path)
+        except ModuleNotFoundError as error:
+            raise ImportError(
+                f"the compiled kernel {path} is missing; build it with 'pip install .' in the "
+                "source folder (or set RAMPION_KERNELS=reference to run the slow plain-Python kernels)"
+            ) from error
+        found |= {function: getattr(loaded, function) for function in functions}
+    return found
+
 
 if TYPE_CHECKING:
     from rampion._core.contrast import contrast as contrast
@@ -51,19 +71,8 @@ if TYPE_CHECKING:
     from rampion._core.score import score as score
     from rampion._core.words import words as words
 else:
-    if NAME not in _PACKAGES:
-        raise ImportError(f"RAMPION_KERNELS={NAME!r}: expected 'compiled' or 'reference'")
     if NAME == "reference":
         logging.getLogger("rampion").warning(
             "running on the plain-Python kernels (RAMPION_KERNELS=reference): correct and slow"
         )
-    for module, functions in MODULES.items():
-        try:
-            loaded = import_module(f"{_PACKAGES[NAME]}.{module}")
-        except ModuleNotFoundError as error:
-            raise ImportError(
-                f"the compiled kernel {_PACKAGES[NAME]}.{module} is missing; build it with 'pip install .' in the "
-                "source folder (or set RAMPION_KERNELS=reference to run the slow plain-Python kernels)"
-            ) from error
-        for function in functions:
-            globals()[function] = getattr(loaded, function)
+    globals().update(opened("rampion", MODULES))

@@ -32,7 +32,22 @@ FLOW = (
     "cli",
     "__init__ __main__",
 )
+DECODER_FLOW = (
+    "toy language",
+    "corpus",
+    "align",
+    "blocks jumps lm",
+    "states templates dense",
+    "options",
+    "model",
+    "search",
+    "kbest oracle lattice",
+    "explain",
+    "decoder",
+    "__init__",
+)
 RANK = {room: rank for rank, rooms in enumerate(FLOW) for room in rooms.split()}
+DECODER_RANK = {room: rank for rank, rooms in enumerate(DECODER_FLOW) for room in rooms.split()}
 EVERYWHERE = {"errors", "protocols", "_kernels", "__version__", "citations"}
 KERNELS = {"_core", "_reference"}
 UNSAFE = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "marshal", "shelve"}
@@ -53,7 +68,8 @@ def imports(tree: ast.AST) -> Iterator[tuple[str, int]]:
             yield from ((alias.name, node.lineno) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"line {node.lineno}: write the whole name of the module"
-            names = [f"rampion.{alias.name}" for alias in node.names] if node.module == "rampion" else [node.module]
+            whole = node.module in {"rampion", "decoder"}
+            names = [f"{node.module}.{alias.name}" for alias in node.names] if whole else [node.module]
             yield from ((name, node.lineno) for name in names)
 
 
@@ -85,6 +101,20 @@ def test_imports_flow_one_way(path):
                 assert room in {target, "_kernels"}, f"{where}: _kernels is the only door to the kernels"
             elif target not in EVERYWHERE and room != target:
                 assert RANK.get(target, 99) <= RANK.get(room, -1), f"{where}: imports go one way, see FLOW"
+
+
+@pytest.mark.parametrize("path", [path for path in MODULES if path.parts[0] == "decoder"], ids=str)
+def test_imports_of_the_decoder_flow_one_way(path):
+    room = room_of(".".join(path.with_suffix("").parts))
+    assert room in DECODER_RANK.keys() | KERNELS | {"_kernels"}, f"{room} has no place yet: give it one in DECODER_FLOW"
+    for module, line in imports(tree_of(path)):
+        where, target = f"{path}:{line} imports {module}", room_of(module)
+        if module.split(".")[0] == "rampion":
+            assert target != "cli", f"{where}: the command line meets the decoder, not the other way"
+        elif module.split(".")[0] == "decoder" and target in KERNELS:
+            assert room in {target, "_kernels"}, f"{where}: _kernels is the only door to the kernels"
+        elif module.split(".")[0] == "decoder" and target != "_kernels" and room not in KERNELS:
+            assert DECODER_RANK.get(target, 99) <= DECODER_RANK[room], f"{where}: imports go one way, see DECODER_FLOW"
 
 
 @pytest.mark.parametrize("path", MODULES, ids=str)

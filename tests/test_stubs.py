@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
-import rampion
-from rampion._kernels import MODULES
+import decoder._kernels
+import rampion._kernels
 
-CORE = Path(rampion.__path__[0]) / "_core"
+DOORS = {"rampion": rampion._kernels.MODULES, "decoder": decoder._kernels.MODULES}
+CORES = {package: Path(import_module(package).__path__[0]) / "_core" for package in DOORS}
+KERNELS = [(package, module) for package, modules in DOORS.items() for module in modules]
 
 
 def functions_of(kernel):
@@ -24,27 +26,28 @@ def parameters_of(function):
     return [(one.name, one.kind, one.default) for one in inspect.signature(function).parameters.values()]
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_twin_has_the_kernel_s_functions(module):
-    kernel, twin = (import_module(f"rampion.{package}.{module}") for package in ("_core", "_reference"))
-    assert f"rampion/_reference/{module}.py" in kernel.__doc__
-    assert f"rampion/_core/{module}.pyx" in twin.__doc__
+@pytest.mark.parametrize(("package", "module"), KERNELS)
+def test_twin_has_the_kernel_s_functions(package, module):
+    kernel, twin = (import_module(f"{package}.{folder}.{module}") for folder in ("_core", "_reference"))
+    assert f"{package}/_reference/{module}.py" in kernel.__doc__
+    assert f"{package}/_core/{module}.pyx" in twin.__doc__
     kernels = functions_of(kernel)
-    assert set(kernels) == set(MODULES[module])
+    assert set(kernels) == set(DOORS[package][module])
     for name, function in kernels.items():
         assert parameters_of(function) == parameters_of(getattr(twin, name))
         assert function.__doc__
         assert inspect.getdoc(function) == inspect.getdoc(getattr(twin, name))
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_stub_has_the_kernel_s_functions(module):
-    kernel = import_module(f"rampion._core.{module}")
-    stub = ast.parse((CORE / f"{module}.pyi").read_text("utf-8"))
+@pytest.mark.parametrize(("package", "module"), KERNELS)
+def test_stub_has_the_kernel_s_functions(package, module):
+    kernel = import_module(f"{package}._core.{module}")
+    stub = ast.parse((CORES[package] / f"{module}.pyi").read_text("utf-8"))
     stubs = {node.name: [one.arg for one in node.args.args] for node in stub.body if isinstance(node, ast.FunctionDef)}
     kernels = functions_of(kernel).items()
     assert stubs == {name: list(inspect.signature(function).parameters) for name, function in kernels}
 
 
-def test_every_compiled_module_is_behind_the_door():
-    assert {path.stem for path in CORE.glob("*.pyi")} == set(MODULES)
+@pytest.mark.parametrize("package", DOORS)
+def test_every_compiled_module_is_behind_the_door(package):
+    assert {path.stem for path in CORES[package].glob("*.pyi")} == set(DOORS[package])

@@ -30,7 +30,7 @@ Array = NDArray[Any]
 
 NAME, VERSION = b"\x89RAMPIO", 1
 _START, _ALIGN = struct.Struct("<7sBII"), 64
-_DTYPES = ("|u1", "<u4", "<i4", "<i8", "<f8")
+_DTYPES = ("|u1", "<u2", "<u4", "<u8", "<i4", "<i8", "<f4", "<f8")
 
 
 def write(path: FilePath, kind: str, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:

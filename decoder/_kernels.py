@@ -1,0 +1,14 @@
+"""The door to the decoder's kernels; RAMPION_KERNELS chooses as it does for rampion's own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rampion._kernels import opened
+
+MODULES: dict[str, tuple[str, ...]] = {}
+
+if TYPE_CHECKING:
+    pass
+else:
+    globals().update(opened("decoder", MODULES))

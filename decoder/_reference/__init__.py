@@ -1,0 +1,1 @@
+"""The kernels in plain Python, written from their definitions: the oracle of tests, the baseline of benchmarks."""
