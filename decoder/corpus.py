@@ -198,8 +198,8 @@ class _Folder:
 
 def split_pair(pair: str) -> tuple[str, str]:
     """de-en is de and en; a language with a region is written with an underscore: pt_BR-en."""
-    source, hyphen, target = pair.partition("-")
-    if not (source and hyphen and target) or "-" in target or source == target:
+    source, _, target = pair.partition("-")
+    if not all(re.fullmatch(r"\w+(\.\w+)?", side) for side in (source, target)) or source == target:
         raise InputError(f"--pair {pair}: expected two languages with a hyphen between, as de-en or pt_BR-en")
     return source, target
 
@@ -245,7 +245,7 @@ def read_together(paths: Sequence[files.FilePath]) -> list[Texts]:
 def read_tsv(path: files.FilePath) -> Parallel:
     """Two columns with a tab between, source and target; further columns are left out."""
     sides: tuple[list[str], list[str]] = ([], [])
-    for line, text in files.lines(path):
+    for line, text in enumerate(read_lines(path), 1):
         cells = text.split("\t")
         if len(cells) < 2:
             raise FormatError.at(files.shown(path), line, "found no tab; expected source, tab, target")
@@ -345,7 +345,9 @@ def clean(
 def split_off(text: Parallel, dev: int, test: int, seed: int = 1) -> tuple[Parallel, Parallel, Parallel]:
     """Train, dev and test: pairs drawn by chance, each part in the order of the text."""
     if dev + test >= len(text):
-        raise InputError(f"{len(text)} pairs are too few to set {dev} and {test} aside; lower --dev and --test")
+        raise InputError(
+            f"{len(text)} pairs are too few to set {dev} and {test} aside; lower --dev-pairs or --test-pairs"
+        )
     drawn = np.argsort(np.random.default_rng(seed).random(len(text)), kind="stable")
     cuts = (drawn[dev + test :], drawn[:dev], drawn[dev : dev + test])
     train, tune, judge = (text.take(np.sort(rows)) for rows in cuts)

@@ -30,10 +30,11 @@ SIZES = {
     "adverb": 2000, "adjective": 9600, "verb": 12000, "noun": 40000, "idiom": 4000,
 }  # fmt: skip
 KINDS = tuple(SIZES)
-ARTICLE, CLITIC, ENCLITIC, _, CONJUNCTION, ADVERB, ADJECTIVE, VERB, NOUN, IDIOM = range(len(KINDS))
+ARTICLE, CLITIC, ENCLITIC, PREPOSITION, CONJUNCTION, ADVERB, ADJECTIVE, VERB, NOUN, IDIOM = range(len(KINDS))
 FIRSTS = np.array([0, *accumulate(SIZES.values())])
 CLOSED, ENTRIES = int(FIRSTS[ADVERB]), int(FIRSTS[-1])
 TOPICS, CLASSES, SENSES, SYNONYMS, LONGEST = 8, 4, 3, 2, 3
+FRIENDLY, FRIENDS = (PREPOSITION, ADJECTIVE, VERB), 6  # of each of these kinds a noun has a few that it goes with
 FLATNESS = 2.7  # the word of rank r has a share of 1 / (r + FLATNESS) in its kind: Zipf's law after Mandelbrot
 
 # Share, source order, target order. An article is said in the target language only. First phrases of a sentence, then
@@ -56,7 +57,7 @@ PHRASES = (
         (2, "preposition article noun adjective", "preposition article adjective noun"),
         (2, "clitic article noun", "clitic article noun"),
         (1, "clitic article noun adjective", "clitic article adjective noun"),
-        (1, "idiom", "idiom"),
+        (2, "idiom", "idiom"),
         (1, "adverb", "adverb"),
     ),
 )
@@ -72,6 +73,7 @@ class Rates(NamedTuple):
     ambiguous: float = 0.4  # entries with several senses
     synonym: float = 0.25  # uses of an entry that are said with its second word
     compound: float = 0.15  # units of several target words
+    collocated: float = 0.6  # verbs, adjectives and prepositions that their noun likes to be with
     topical: float = 0.5  # words at home in the topic of their sentence
     swapped: float = 0.95  # phrases in target order, if their verb or adjective moves at all
     fixed: float = 0.1  # verbs and adjectives that never move
@@ -143,8 +145,8 @@ class Language:
     """The dictionary and the manners of both languages.
 
     Entry e is words[e, :sizes[e]] in the source language; its sense in context c is senses[e, c]; unit
-    (e, sense, synonym) is units[..., :unit_sizes[...]] in the target language. Forms are all words, then all words
-    after a blank.
+    (e, sense, synonym) is units[..., :unit_sizes[...]] in the target language. Entries that like to be with noun n are
+    company[n, kind]. Forms are all words, then all words after a blank.
     """
 
     seed: int
@@ -156,6 +158,7 @@ class Language:
     senses: Numbers
     units: Numbers
     unit_sizes: Numbers
+    company: Numbers
     classes: Numbers
     articled: NDArray[np.float64]
     fixed: Flags
@@ -188,12 +191,15 @@ class Language:
         particles[..., 0] = False
         units[particles] //= ENTRIES // CLOSED
         units[: SIZES["article"], ..., 0] = np.arange(SIZES["article"])[:, None, None]
+        friends = np.repeat(np.array(FRIENDLY), FRIENDS)
+        company = _entries(friends, rng.random((SIZES["noun"], len(friends)))).reshape(-1, len(FRIENDLY), FRIENDS)
         draws = rng.random(shape[:-1])
         unit_sizes = 1 + (draws < rates.compound).astype(np.int64) + (draws < 0.25 * rates.compound)
         unit_sizes[:CLOSED] = 1
         return cls(
             seed, rates, _forms(ranks, SOURCE), _forms(np.arange(units.max() + 1), TARGET), words, sizes, senses,
-            units.reshape(-1, LONGEST), unit_sizes.ravel(), (rng.random(ENTRIES) * CLASSES).astype(np.int64),
+            units.reshape(-1, LONGEST), unit_sizes.ravel(), company,
+            (rng.random(ENTRIES) * CLASSES).astype(np.int64),
             np.where(rng.random(ENTRIES) < 0.5, 0.05, 0.95), rng.random(ENTRIES) < rates.fixed,
         )  # fmt: skip
 
@@ -216,10 +222,9 @@ class Language:
         targets, target_begins = zip(*(self._target(said, *one[:3]) for one in translations), strict=True)
         _, _, lengths, lost = translations[0]
         items, places = _spread(np.where(lost, 0, self.sizes[said.entries] * lengths))
-        sources = begins[items] + places // lengths[items]
-        return Parallel(
-            source, targets, _links(sources, target_begins[0][items] + places % lengths[items], said.homes[items])
-        )
+        first, second = np.divmod(places, lengths[items])
+        links = _links(begins[items] + first, target_begins[0][items] + second, said.homes[items])
+        return Parallel(source, targets, links)
 
     def _source(self, said: _Sentences, rng: np.random.Generator) -> tuple[Texts, Numbers]:
         """The sentences as they are written, and where in its sentence every item begins."""
@@ -234,9 +239,8 @@ class Language:
         """A translation as it is written, and where in its sentence every item begins."""
         at, places = _spread(lengths[order])
         items = order[at]
-        return _written(
-            self.target_forms, self.units[units[items], places], items, said.homes, np.ones(len(at), np.bool_)
-        )
+        blank = np.ones(len(at), np.bool_)
+        return _written(self.target_forms, self.units[units[items], places], items, said.homes, blank)
 
     def _say(self, rng: np.random.Generator) -> _Sentences:
         """What a chunk of source sentences says."""
@@ -251,11 +255,17 @@ class Language:
         ranks = entries - FIRSTS[kinds]
         entries = np.where(moved, entries - ranks % TOPICS + topics[sentences[phrases]], entries)
         nouns, movers = np.zeros((2, len(templates)), np.int64)
-        for kind, of in ((NOUN, nouns), (ADJECTIVE, movers), (VERB, movers)):
-            chosen = kinds == kind
-            of[phrases[chosen]] = entries[chosen]
+        nouns[phrases[kinds == NOUN]] = entries[kinds == NOUN]
+        likes = nouns[phrases]
+        befriended = (likes > 0) & (rng.random(len(kinds)) < self.rates.collocated)
+        friends = (rng.random(len(kinds)) ** 2 * FRIENDS).astype(np.int64)
+        for place, kind in enumerate(FRIENDLY):
+            chosen = befriended & (kinds == kind)
+            entries[chosen] = self.company[likes[chosen] - FIRSTS[NOUN], place, friends[chosen]]
         articles = kinds == ARTICLE
         entries[articles] = self.classes[nouns[phrases[articles]]]
+        for kind in (ADJECTIVE, VERB):  # the verb comes first, if there is one
+            movers[phrases[kinds == kind]] = entries[kinds == kind]
         return _Sentences(topics, sentences, templates, nouns, movers, phrases, slots, kinds, entries)
 
     def _translate(
