@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING
 
 from rampion._kernels import opened
 
-MODULES: dict[str, tuple[str, ...]] = {}
+MODULES: dict[str, tuple[str, ...]] = {
+    "lm": ("fluency", "graft"),
+}
 
 if TYPE_CHECKING:
-    pass
+    from decoder._core.lm import fluency as fluency
+    from decoder._core.lm import graft as graft
 else:
     globals().update(opened("decoder", MODULES))
