@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 from rampion._kernels import opened
 
 MODULES: dict[str, tuple[str, ...]] = {
+
     "align": ("best", "collect", "hmm", "model_one", "normalise"),
     "lexicon": ("chances", "locate", "tabulate", "transpose"),
+    "lm": ("fluency", "graft"),
     "symmetrise": ("symmetrise",),
-}
-
-if TYPE_CHECKING:
     from decoder._core.align import best as best
     from decoder._core.align import collect as collect
     from decoder._core.align import hmm as hmm
@@ -22,6 +21,10 @@ if TYPE_CHECKING:
     from decoder._core.lexicon import locate as locate
     from decoder._core.lexicon import tabulate as tabulate
     from decoder._core.lexicon import transpose as transpose
+    from decoder._core.lm import fluency as fluency
+    from decoder._core.lm import graft as graft
     from decoder._core.symmetrise import symmetrise as symmetrise
+if TYPE_CHECKING:
+}
 else:
     globals().update(opened("decoder", MODULES))

@@ -39,7 +39,7 @@ DECODER_FLOW = (
     "language debian",
     "align",
     "blocks jumps lm",
-    "states templates dense",
+    "states templates dense arpa kneser",
     "options",
     "model",
     "search",
