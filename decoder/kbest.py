@@ -31,6 +31,13 @@ class Said(NamedTuple):
     bounds: Offsets
     others: Ids
 
+    def says(self, option: int) -> tuple[int, ...]:
+        """The words of one option."""
+        phrase, count = int(self.phrases[option]), len(self.bounds) - 1
+        if phrase >= count:
+            return (int(self.others[phrase - count]),)
+        return tuple(self.words[self.bounds[phrase] : self.bounds[phrase + 1]].tolist())
+
 
 NOBODY = Said(np.zeros(0, np.uint32), np.zeros(0, np.uint32), np.zeros(1, np.int64), np.zeros(0, np.uint32))
 

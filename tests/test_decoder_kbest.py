@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from importlib import import_module
-from itertools import pairwise
 
 import numpy as np
 import pytest
+from bench_kbest import beam
+from graphs import everything, graphs, listed, same_bits, speech
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,63 +17,6 @@ from decoder.kbest import Said, kbest, said
 from decoder.options import NOTHING, Graph, Options
 from rampion.errors import RecipeError
 
-WORDS = 4
-
-
-def graphs(random, sentences=3, nodes=6, edges=3, ties=False):
-    """A batch of random graphs; some nodes cannot be reached, some sentences have no derivation."""
-    bounds, degrees, origins = [0], [], []
-    for _ in range(sentences):
-        size = int(random.integers(2, nodes + 1))
-        for v in range(size):
-            degree = int(random.integers(0 if random.random() < 0.2 else 1, edges + 1)) if v else 0
-            degrees.append(degree)
-            origins += (bounds[-1] + np.sort(random.integers(0, v, degree))).tolist() if v else []
-        bounds.append(bounds[-1] + size)
-    edge_bounds = np.concatenate([[0], np.cumsum(degrees)]).astype(np.int64)
-    options = random.integers(0, 12, len(origins)).astype(np.uint32)
-    options[random.random(len(options)) < 0.2] = NOTHING
-    scores = random.integers(-2, 3, len(origins)) / 1.0 if ties else random.normal(0, 1, len(origins))
-    return Graph(np.array(bounds), edge_bounds, np.array(origins, np.uint32), options, scores)
-
-
-def speech(random):
-    """What twelve options say: up to two words, or one that only they know."""
-    sizes = random.integers(0, 3, 6)
-    words = random.integers(0, WORDS, sizes.sum()).astype(np.uint32)
-    bounds = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    return Said(random.integers(0, 8, 12).astype(np.uint32), words, bounds, np.array([2, 9], np.uint32))
-
-
-def words_of(spoken, option):
-    phrase = int(spoken.phrases[option])
-    if phrase < len(spoken.bounds) - 1:
-        return tuple(spoken.words[spoken.bounds[phrase] : spoken.bounds[phrase + 1]].tolist())
-    return (int(spoken.others[phrase - len(spoken.bounds) + 1]),)
-
-
-def everything(graph, sentence):
-    """All paths of a sentence in order: score and edges. By definition, one node after the other."""
-    first, last = graph.bounds[sentence : sentence + 2].tolist()
-    found = {first: [(0.0, ())]}
-    for v in range(first + 1, last):
-        edges = range(graph.edge_bounds[v], graph.edge_bounds[v + 1])
-        paths = [
-            (score + graph.scores[e], e, rank, (*path, e))
-            for e in edges
-            for rank, (score, path) in enumerate(found[graph.origins[e]])
-        ]
-        paths.sort(key=lambda path: (-path[0], path[1], path[2]))
-        found[v] = [(score, path) for score, _, _, path in paths]
-    return found[last - 1] if last - first > 1 else []
-
-
-def listed(derivations):
-    """Score and options of the derivations, sentence by sentence."""
-    paths = [tuple(derivations.steps[a:b].tolist()) for a, b in pairwise(derivations.step_bounds.tolist())]
-    rows = list(zip(derivations.scores.tolist(), paths, strict=True))
-    return [rows[a:b] for a, b in pairwise(derivations.bounds.tolist())]
-
 
 def expected(graph, k, spoken=None, looks=20):
     lists = []
@@ -81,19 +25,13 @@ def expected(graph, k, spoken=None, looks=20):
         for look, (score, path) in enumerate(everything(graph, sentence)):
             steps = tuple(int(graph.options[e]) for e in path if graph.options[e] != NOTHING)
             if spoken is not None:
-                text = sum((words_of(spoken, step) for step in steps), ())
+                text = sum((spoken.says(step) for step in steps), ())
                 if text in texts or look >= k * looks:
                     continue
                 texts.add(text)
             rows.append((float(score), steps))
         lists.append(rows[:k])
     return lists
-
-
-def same_bits(left, right):
-    for one, other in zip(left, right, strict=True):
-        assert one.dtype == other.dtype
-        assert one.tobytes() == other.tobytes()
 
 
 @pytest.fixture(params=["_core", "_reference"])
@@ -123,30 +61,6 @@ def test_the_best_of_those_that_say_the_same(package, random, ties, k, looks):
         assert listed(kbest(graph, k, spoken, looks)) == expected(graph, k, spoken, looks)
 
 
-def beam(random, sentences, steps, width, edges):
-    """Graphs as a beam search leaves them: layers of nodes, edges from the few layers before."""
-    bounds, edge_bounds, origins = [0], [0], []
-    for _ in range(sentences):
-        first = bounds[-1]
-        edge_bounds.append(len(origins))
-        layers = [[first]]
-        for _ in range(steps):
-            layer = []
-            for _ in range(width):
-                layer.append(layers[-1][-1] + 1 + len(layer))
-                near = [node for before in layers[-3:] for node in before]
-                origins += random.choice(near, min(len(near), int(random.integers(1, edges + 1))), False).tolist()
-                edge_bounds.append(len(origins))
-            layers.append(layer)
-        origins += layers[-1]
-        edge_bounds.append(len(origins))
-        bounds.append(layers[-1][-1] + 2)
-    options = np.arange(len(origins), dtype=np.uint32)
-    options[np.array(edge_bounds)[np.array(bounds[1:])] - 1] = NOTHING
-    scores = random.normal(0, 1, len(origins))
-    return Graph(np.array(bounds), np.array(edge_bounds), np.array(origins, np.uint32), options, scores)
-
-
 @pytest.mark.parametrize("distinct", [False, True])
 def test_kernel_and_twin_agree_where_rooms_are_doubled(distinct):
     random = np.random.default_rng(1)
@@ -161,6 +75,16 @@ def test_kernel_and_twin_agree_where_rooms_are_doubled(distinct):
             found.append(kbest(graph, 1500, spoken if distinct else None))
     same_bits(*found)
     assert np.diff(found[0].bounds).tolist() == [1500] * 3
+
+
+@given(seeds)
+def test_twins_agree_in_the_sign_of_zero(random):
+    graph, found = graphs(random, 4, 5, 3, True), []
+    for package in ("_core", "_reference"):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(_kernels, "kbest", import_module(f"decoder.{package}.kbest").kbest)
+            found.append(kbest(graph, 20))
+    same_bits(*found)
 
 
 def test_more_is_the_same_and_then_more():
@@ -197,7 +121,7 @@ def test_identity_blocks_say_the_words_of_the_sentence():
         np.array([0, 2, 0], np.uint32),
     )  # fmt: skip
     spoken = said(options, blocks, np.array([55, 66], np.uint32))
-    assert [words_of(spoken, option) for option in range(3)] == [(55,), (7, 8), (66,)]
+    assert [spoken.says(option) for option in range(3)] == [(55,), (7, 8), (66,)]
     assert blocks.targets.tolist() == [0, 1, 2]
 
 

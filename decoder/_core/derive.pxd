@@ -55,6 +55,27 @@ cdef inline int pile(Item[::1] heap, row_t first, row_t size) except -1 nogil:
     return 0
 
 
+cdef inline int sort(Item[::1] items, row_t first, row_t size) except -1 nogil:
+    """Put the better items first, by the heap unless they are in order already."""
+    cdef row_t i
+    cdef Item item
+    for i in range(first + 1, first + size):
+        if better(items[i], items[i - 1]):
+            break
+    else:
+        return 0
+    pile(items, first, size)
+    for i in range(size - 1, 0, -1):
+        item = items[first]
+        sink(items, first, i, 0, items[first + i])
+        items[first + i] = item
+    for i in range(size // 2):
+        item = items[first + i]
+        items[first + i] = items[first + size - 1 - i]
+        items[first + size - 1 - i] = item
+    return 0
+
+
 cdef inline row_t trace(
     const Item[::1] items, const id_t[::1] options, row_t item, id_t[::1] steps, row_t at,
 ) except -2 nogil:

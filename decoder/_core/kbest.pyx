@@ -98,7 +98,7 @@ cdef inline row_t extend(
 
 
 def kbest(graph, said, row_t k, row_t looks, row_t start, work, derivations):  # OUT work, derivations
-    """Fill the k best derivations of the sentences from `start` on; return how many are done: all, unless room is short.
+    """Fill the k best derivations of the sentences from `start` on; return how many are done: all, if the room lasts.
 
     Higher scores come first; of equals the earlier last edge, then what comes first in its origin. Only `looks` of them
     are looked at; if work.seen has room, only the best of those that say the same words are kept.

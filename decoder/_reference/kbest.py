@@ -6,7 +6,7 @@ the origin is looked for when somebody asks. Twin: decoder/_core/kbest.pyx
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from heapq import heapify, heappop, heappush
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -20,7 +20,7 @@ Item = tuple[float, int, int]  # the score's negative, the last edge, the rank a
 
 
 def kbest(graph: Graph, said: Said, k: int, looks: int, start: int, work: Work, derivations: Derivations) -> int:
-    """Fill the k best derivations of the sentences from `start` on; return how many are done: all, unless room is short.
+    """Fill the k best derivations of the sentences from `start` on; return how many are done: all, if the room lasts.
 
     Higher scores come first; of equals the earlier last edge, then what comes first in its origin. Only `looks` of them
     are looked at; if work.seen has room, only the best of those that say the same words are kept.
@@ -31,35 +31,35 @@ def kbest(graph: Graph, said: Said, k: int, looks: int, start: int, work: Work, 
         edges = slice(edge_bounds[0], edge_bounds[-1])
         origins = [origin - bounds[s] for origin in graph.origins[edges].tolist()]
         found = paths([edge - edges.start for edge in edge_bounds], origins, graph.scores[edges].tolist())
-        d, texts = int(derivations.bounds[s]), set[tuple[int, ...]]()
-        end = int(derivations.step_bounds[d])
-        for score, path in islice(found, looks):
-            steps = [options[edges.start + e] for e in path if options[edges.start + e] != NOTHING]
-            if d == len(derivations.scores) or end + len(steps) > len(derivations.steps):
-                return s
-            if len(work.seen):
-                text = tuple(word for step in steps for word in spoken(said, step))
-                if text in texts:
-                    continue
-                texts.add(text)
-            derivations.steps[end : end + len(steps)] = steps
-            derivations.scores[d] = score
-            d, end = d + 1, end + len(steps)
-            derivations.step_bounds[d] = end
-            if d - derivations.bounds[s] == k:
-                break
-        derivations.bounds[s + 1] = d
+        every = ((score, [options[edges.start + e] for e in path]) for score, path in found)
+        if not kept(islice(every, looks), said, k, len(work.seen) > 0, s, derivations):
+            return s
     return len(bounds) - 1
 
 
-def spoken(said: Said, option: int) -> list[int]:
-    """The words that the option says."""
-    phrase = int(said.phrases[option])
-    known = len(said.bounds) - 1
-    if phrase >= known:
-        return [int(said.others[phrase - known])]
-    words: list[int] = said.words[said.bounds[phrase] : said.bounds[phrase + 1]].tolist()
-    return words
+def kept(
+    found: Iterable[tuple[float, list[int]]], said: Said, k: int, distinct: bool, s: int, derivations: Derivations
+) -> bool:
+    """Whether there was room for the best k of the derivations found for sentence s: scores and options."""
+    first, texts = int(derivations.bounds[s]), set[tuple[int, ...]]()
+    d, end = first, int(derivations.step_bounds[first])
+    for score, options in found:
+        steps = [option for option in options if option != NOTHING]
+        if d == len(derivations.scores) or end + len(steps) > len(derivations.steps):
+            return False
+        text = tuple(word for step in steps for word in said.says(step)) if distinct else ()
+        if text in texts:
+            continue
+        if distinct:
+            texts.add(text)
+        derivations.steps[end : end + len(steps)] = steps
+        derivations.scores[d] = score
+        d, end = d + 1, end + len(steps)
+        derivations.step_bounds[d] = end
+        if d - first == k:
+            break
+    derivations.bounds[s + 1] = d
+    return True
 
 
 def paths(edge_bounds: list[int], origins: list[int], scores: list[float]) -> Iterator[tuple[float, list[int]]]:
@@ -107,7 +107,7 @@ def paths(edge_bounds: list[int], origins: list[int], scores: list[float]) -> It
         while edge >= 0:
             path.append(edge)
             _, edge, before = found[origins[edge]][before]
-        yield -score, path[::-1]
+        yield 0.0 - score, path[::-1]
         rank += 1
         if rank == len(found[goal]):
             extend(goal)
