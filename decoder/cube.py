@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping
 from heapq import heapify, heappop, heapreplace
 from itertools import islice
 from math import isfinite
-from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -24,25 +23,23 @@ Reals = NDArray[np.float64]
 Offsets = NDArray[np.int64]
 Ids = NDArray[np.uint32]
 Gain = Callable[[tuple[int, ...], tuple[int, ...]], float]
-BITS = 21
+BITS, TRIGGER = 21, 1 << 63
 MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 class NonLocal(NamedTuple):
-    """Weights of n-grams, and of triggers: pairs of a word and an earlier one.
+    """Weights of n-grams, and of triggers: pairs of an earlier word and a word.
 
-    The n-grams whose keys fall into bucket h are keys[buckets[h]:buckets[h + 1]]; the bucket of a key is the upper
-    64 - shift bits of its product with a constant. A key is 21 bits a word, each its id + 1, the last word lowest.
-    The triggers of word b are triggers[trigger_bounds[b]:trigger_bounds[b + 1]].
+    A key is 21 bits a word, each its id + 1, the last word lowest; that of a trigger has TRIGGER set. The bucket of a
+    key is the upper 64 - shift bits of its product with MIX; those of bucket h are keys[buckets[h]:buckets[h + 1]].
+    triggered[w]: whether word w ends any trigger.
     """
 
     shift: int
     buckets: Offsets
     keys: NDArray[np.uint64]
     weights: Reals
-    trigger_bounds: Offsets
-    triggers: Ids
-    trigger_weights: Reals
+    triggered: NDArray[np.uint8]
 
     @classmethod
     def of(
@@ -60,35 +57,28 @@ class NonLocal(NamedTuple):
                         f"the {kind} {' '.join(words)!r} has {len(words)} words and the weight {weight}; "
                         f"expected {' or '.join(map(str, sizes))} words and a finite number"
                     )
-        known = [(ids, weight) for ids, weight in _found(ngrams, names) if (ids >= 0).all()]
-        codes = [sum((word + 1) << BITS * back for back, word in enumerate(ids[::-1].tolist())) for ids, _ in known]
-        keys = np.array(codes, np.uint64)
+        found = [*_found(ngrams, names, 0), *_found(triggers, names, TRIGGER)]
+        keys = np.array([key for key, _ in found], np.uint64)
         bits = max(1, (2 * len(keys)).bit_length())
         homes = (keys * MIX) >> np.uint64(64 - bits)
         order = np.argsort(homes, kind="stable")
-        buckets = np.searchsorted(homes[order], np.arange((1 << bits) + 1))
-        weights = np.array([weight for _, weight in known], np.float64)[order]
-        pairs = [(*ids.tolist(), weight) for ids, weight in _found(triggers, names) if (ids >= 0).all()]
-        pairs.sort(key=itemgetter(1, 0))
-        after = np.array([b for _, b, _ in pairs], np.int64)
-        return cls(
-            64 - bits,
-            buckets,
-            keys[order],
-            weights,
-            np.searchsorted(after, np.arange(after.max(initial=-1) + 2)),
-            np.array([a for a, _, _ in pairs], np.uint32),
-            np.array([weight for _, _, weight in pairs], np.float64),
-        )
+        buckets = np.searchsorted(homes[order], np.arange((1 << bits) + 1, dtype=np.uint64))
+        triggered = np.zeros(len(names), np.uint8)
+        triggered[[(key & ((1 << BITS) - 1)) - 1 for key, _ in found if key & TRIGGER]] = 1
+        weights = np.array([weight for _, weight in found], np.float64)
+        return cls(64 - bits, buckets, keys[order], weights[order], triggered)
 
 
-def _found(features: Mapping[tuple[str, ...], float], names: Names) -> Iterator[tuple[Offsets, float]]:
-    """The ids of the words of every feature, -1 for those that are no names, and its weight."""
+def _found(features: Mapping[tuple[str, ...], float], names: Names, mark: int) -> Iterator[tuple[int, float]]:
+    """The keys of the features whose words all have names, and their weights."""
     ids = names.find_all(Texts.of(word for words in features for word in words))
-    ends = np.cumsum([len(words) for words in features], dtype=np.int64)
     if ids.max(initial=-1) >= (1 << BITS) - 2:
         raise InputError(f"a feature has a word of number {ids.max()}; keys have room for the first {(1 << BITS) - 2}")
-    return zip(np.split(ids, ends[:-1]), features.values(), strict=True) if features else iter(())
+    rest = iter((ids + 1).tolist())
+    for words, weight in features.items():
+        codes = list(islice(rest, len(words)))
+        if all(codes):
+            yield mark | sum(code << BITS * back for back, code in enumerate(reversed(codes))), weight
 
 
 class Work(NamedTuple):

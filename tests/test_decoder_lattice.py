@@ -51,15 +51,11 @@ def gain_of(ngrams, triggers):
             for size in (1, 2, 3):
                 if size <= j + 1:
                     total += ngrams.get(tuple(text[j - size + 1 : j + 1]), 0.0)
-            for (earlier, word), weight in sorted(triggers.items(), key=lambda item: VOCABULARY_ORDER[item[0][0]]):
-                if word == text[j] and earlier in text[:j]:
-                    total += weight
+            for earlier in dict.fromkeys(text[:j]):
+                total += triggers.get((earlier, text[j]), 0.0)
         return total
 
     return gain
-
-
-VOCABULARY_ORDER = {word: at for at, word in enumerate([*VOCABULARY, "stranger"])}
 
 
 def brute(graph, sentence, spoken, gain):

@@ -1,17 +1,19 @@
 """Derivations of a graph under features that see all words so far, by cube pruning (S9.4).
 
 A node keeps n derivations, found by a heap over (edge, rank of what it continues) and sorted by their exact scores.
-The text is <s>, the words, </s>. Each position after <s> scores the n-grams that end there, and the triggers of its
-word that stand anywhere before. Twin: decoder/_reference/cube.py
+The text is <s>, the words, </s>. Each position after <s> scores the n-grams that end there, and its word with each
+different word before it. Twin: decoder/_reference/cube.py
 """
 
 from decoder._core.derive cimport NOTHING, Item, offer, pile, sink, sort, speak
-from rampion._core.types cimport id_t, key_t, real, row_t
+from rampion._core.types cimport byte_t, id_t, key_t, real, row_t
 
 cdef enum:
     START = 1
     END = 2
     BITS = 21
+
+cdef key_t TRIGGER = <key_t>1 << 63
 
 
 cdef inline key_t code(id_t word) except? 0 nogil:
@@ -27,6 +29,19 @@ cdef inline real weight_of(
         if keys[i] == key:
             return weights[i]
     return 0.0
+
+
+cdef inline bint is_triggered(const byte_t[::1] triggered, id_t word) except -1 nogil:
+    return word < triggered.shape[0] and triggered[word]
+
+
+cdef inline bint is_first(const id_t[::1] text, row_t low, row_t at) except -1 nogil:
+    """Whether the word does not stand in text[low:at]."""
+    cdef row_t i
+    for i in range(low, at):
+        if text[i] == text[at]:
+            return False
+    return True
 
 
 cdef inline row_t recall(
@@ -57,14 +72,13 @@ cdef inline row_t recall(
 
 
 cdef inline real gain(
-    const row_t[::1] buckets, const key_t[::1] keys, const real[::1] weights, int shift,
-    const row_t[::1] trigger_bounds, const id_t[::1] triggers, const real[::1] trigger_weights,
+    const row_t[::1] buckets, const key_t[::1] keys, const real[::1] weights, int shift, const byte_t[::1] triggered,
     const id_t[::1] text, row_t low, row_t middle, row_t end,
 ) except? -1.0 nogil:
     """What the words text[middle:end] score after text[low:middle]."""
-    cdef real total = 0.0
+    cdef real total = 0.0, weight
     cdef key_t key
-    cdef row_t j, t, i
+    cdef row_t j, i
     for j in range(middle, end):
         key = code(text[j])
         total += weight_of(buckets, keys, weights, shift, key)
@@ -74,20 +88,18 @@ cdef inline real gain(
         if j > low + 1:
             key |= code(text[j - 2]) << (2 * BITS)
             total += weight_of(buckets, keys, weights, shift, key)
-        if <row_t>text[j] + 1 < trigger_bounds.shape[0]:
-            for t in range(trigger_bounds[text[j]], trigger_bounds[text[j] + 1]):
-                for i in range(low, j):
-                    if text[i] == triggers[t]:
-                        total += trigger_weights[t]
-                        break
+        if is_triggered(triggered, text[j]):
+            for i in range(low, j):
+                weight = weight_of(buckets, keys, weights, shift, TRIGGER | code(text[i]) << BITS | code(text[j]))
+                if weight != 0.0 and is_first(text, low, i):
+                    total += weight
     return total
 
 
 cdef inline int weigh(
     const Item[::1] items, row_t item, row_t e, bint last, const real[::1] scores, const id_t[::1] options,
     const id_t[::1] phrases, const id_t[::1] said, const row_t[::1] said_bounds, const id_t[::1] others,
-    const row_t[::1] buckets, const key_t[::1] keys, const real[::1] weights, int shift,
-    const row_t[::1] trigger_bounds, const id_t[::1] triggers, const real[::1] trigger_weights,
+    const row_t[::1] buckets, const key_t[::1] keys, const real[::1] weights, int shift, const byte_t[::1] triggered,
     id_t[::1] text, Item[::1] heap, row_t at,
 ) except -2 nogil:
     """Write the item continued by edge e, with its exact score, to heap[at]. -1 if there is no room for its text."""
@@ -100,13 +112,13 @@ cdef inline int weigh(
         text[end] = END
         end += 1
     for j in range(middle, end):
-        if <row_t>text[j] + 1 < trigger_bounds.shape[0] and trigger_bounds[text[j]] < trigger_bounds[text[j] + 1]:
+        if is_triggered(triggered, text[j]):
             need = middle + 1
     low = recall(items, item, options, phrases, said, said_bounds, others, need, text, middle)
     if low < 0:
         return -1
     heap[at] = Item(items[item].score + (scores[e] + gain(
-        buckets, keys, weights, shift, trigger_bounds, triggers, trigger_weights, text, low, middle, end,
+        buckets, keys, weights, shift, triggered, text, low, middle, end,
     )), <id_t>e, <id_t>item)
     return 0
 
@@ -120,10 +132,10 @@ def cube(graph, said, features, row_t n, row_t k, row_t looks, row_t start, work
     cdef const row_t[::1] bounds = graph.bounds, edge_bounds = graph.edge_bounds, said_bounds = said.bounds
     cdef const id_t[::1] origins = graph.origins, options = graph.options
     cdef const id_t[::1] phrases = said.phrases, spoken = said.words, others = said.others
-    cdef const real[::1] scores = graph.scores, weights = features.weights, trigger_weights = features.trigger_weights
-    cdef const row_t[::1] buckets = features.buckets, trigger_bounds = features.trigger_bounds
+    cdef const real[::1] scores = graph.scores, weights = features.weights
+    cdef const row_t[::1] buckets = features.buckets
     cdef const key_t[::1] keys = features.keys
-    cdef const id_t[::1] triggers = features.triggers
+    cdef const byte_t[::1] triggered = features.triggered
     cdef int shift = features.shift
     cdef Item[::1] items = work.items, heap = work.heap
     cdef row_t[::1] firsts = work.firsts, word_bounds = work.word_bounds
@@ -145,8 +157,7 @@ def cube(graph, said, features, row_t n, row_t k, row_t looks, row_t start, work
                     u = origins[e] - first
                     if firsts[u] < firsts[u + 1] and new >= 0:
                         new = weigh(items, firsts[u], e, v == nodes - 1, scores, options, phrases, spoken, said_bounds,
-                                    others, buckets, keys, weights, shift, trigger_bounds, triggers, trigger_weights,
-                                    text, heap, size)
+                                    others, buckets, keys, weights, shift, triggered, text, heap, size)
                         size += 1
                 pile(heap, 0, size)
                 limit = count + (max(n, looks) if v == nodes - 1 else n)
@@ -159,8 +170,7 @@ def cube(graph, said, features, row_t n, row_t k, row_t looks, row_t start, work
                     count += 1
                     if item < firsts[origins[e] - first + 1]:
                         new = weigh(items, item, e, v == nodes - 1, scores, options, phrases, spoken, said_bounds,
-                                    others, buckets, keys, weights, shift, trigger_bounds, triggers, trigger_weights,
-                                    text, heap, 0)
+                                    others, buckets, keys, weights, shift, triggered, text, heap, 0)
                     else:
                         size -= 1
                         heap[0] = heap[size]

@@ -1,8 +1,8 @@
 """Derivations of a graph under features that see all words so far, by cube pruning (S9.4).
 
 A node keeps n derivations, found by a heap over (edge, rank of what it continues) and sorted by their exact scores.
-The text is <s>, the words, </s>. Each position after <s> scores the n-grams that end there, and the triggers of its
-word that stand anywhere before. Twin: decoder/_core/cube.pyx
+The text is <s>, the words, </s>. Each position after <s> scores the n-grams that end there, and its word with each
+different word before it. Twin: decoder/_core/cube.pyx
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from decoder.kbest import Said
     from decoder.options import Derivations, Graph
 
-BITS = 21
+BITS, TRIGGER = 21, 1 << 63
 
 
 def cube(
@@ -39,19 +39,19 @@ def cube(
     from decoder.cube import searched
 
     weights = dict(zip(features.keys.tolist(), features.weights.tolist(), strict=True))
-    firsts = features.trigger_bounds.tolist()
-    pairs = list(zip(features.triggers.tolist(), features.trigger_weights.tolist(), strict=True))
+    triggered = features.triggered.tolist()
 
     def gain(history: tuple[int, ...], words: tuple[int, ...]) -> float:
         total, text = 0.0, history + words
+        codes = [min(word + 1, (1 << BITS) - 1) for word in text]
         for j in range(len(history), len(text)):
             key = 0
             for back in range(min(3, j + 1)):
-                key |= min(text[j - back] + 1, (1 << BITS) - 1) << (back * BITS)
+                key |= codes[j - back] << (back * BITS)
                 total += weights.get(key, 0.0)
-            if text[j] + 1 < len(firsts):
-                for trigger, weight in pairs[firsts[text[j]] : firsts[text[j] + 1]]:
-                    total += weight if trigger in text[:j] else 0.0
+            if text[j] < len(triggered) and triggered[text[j]]:
+                for code in dict.fromkeys(codes[:j]):
+                    total += weights.get(TRIGGER | code << BITS | codes[j], 0.0)
         return total
 
     for s in range(start, len(graph.bounds) - 1):
