@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING
 from rampion._kernels import opened
 
 MODULES: dict[str, tuple[str, ...]] = {
+    "cube": ("cube",),
+    "kbest": ("kbest",),
+    "passes": ("distances",),
+}
 
     "align": ("best", "collect", "hmm", "model_one", "normalise"),
     "lexicon": ("chances", "locate", "tabulate", "transpose"),
@@ -25,6 +29,9 @@ MODULES: dict[str, tuple[str, ...]] = {
     from decoder._core.lm import graft as graft
     from decoder._core.symmetrise import symmetrise as symmetrise
 if TYPE_CHECKING:
+    from decoder._core.cube import cube as cube
+    from decoder._core.kbest import kbest as kbest
+    from decoder._core.passes import distances as distances
 }
 else:
     globals().update(opened("decoder", MODULES))
