@@ -9,6 +9,7 @@ from rampion._kernels import opened
 MODULES: dict[str, tuple[str, ...]] = {
     "cube": ("cube",),
     "kbest": ("kbest",),
+    "oracle": ("oracle",),
     "passes": ("distances",),
 }
 
@@ -31,6 +32,7 @@ MODULES: dict[str, tuple[str, ...]] = {
 if TYPE_CHECKING:
     from decoder._core.cube import cube as cube
     from decoder._core.kbest import kbest as kbest
+    from decoder._core.oracle import oracle as oracle
     from decoder._core.passes import distances as distances
 }
 else:
