@@ -1,6 +1,7 @@
 """Binary feature templates (S10.2, S11.6): what a block sequence fires, as exact 64-bit keys.
 
-A key is template << 59 | arguments: one to three words of 19 bits, or phrases of 29, or a block of 32 and a small code.
+A key is template + 1 << 59 | arguments: one to three words of 19 bits, or phrases of 29, or a block of 32 and a small
+code; no key is 0.
 
     P1 block                               P2 block, orientation                 P3 target phrases b', b
     P4 source phrases b', b                P5 target phrase, source length
@@ -9,7 +10,8 @@ A key is template << 59 | arguments: one to three words of 19 bits, or phrases o
     T1 source word; target words i < i'    T2 target word; source words j < j'
     H1 block, backward M/S/D               H2 block, forward M/S/D (of the last block: towards the end)
 
-b' is the block before b; before the first stands the boundary. Every use fires once: F(z) counts.
+b' is the block before b; before the first stands the boundary, a block like others, which fires H2. Every use fires
+once: F(z) counts. Jumps: R 0, L 1, N over a gap of 1, 2, 3 or 4, more words: 2, 3, 4, 5.
 """
 
 from __future__ import annotations
