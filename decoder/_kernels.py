@@ -6,9 +6,16 @@ from typing import TYPE_CHECKING
 
 from rampion._kernels import opened
 
-MODULES: dict[str, tuple[str, ...]] = {}
+MODULES: dict[str, tuple[str, ...]] = {
+    "emit": ("emit", "say", "tally"),
+    "spell": ("phrase", "spell"),
+}
 
 if TYPE_CHECKING:
-    pass
+    from decoder._core.emit import emit as emit
+    from decoder._core.emit import say as say
+    from decoder._core.emit import tally as tally
+    from decoder._core.spell import phrase as phrase
+    from decoder._core.spell import spell as spell
 else:
     globals().update(opened("decoder", MODULES))
