@@ -8,9 +8,11 @@ from rampion._kernels import opened
 
 MODULES: dict[str, tuple[str, ...]] = {
     "cube": ("cube",),
+    "emit": ("emit", "say", "tally"),
     "kbest": ("kbest",),
     "oracle": ("oracle",),
     "passes": ("distances",),
+    "spell": ("phrase", "spell"),
 }
 
     "align": ("best", "collect", "hmm", "model_one", "normalise"),
@@ -31,9 +33,14 @@ MODULES: dict[str, tuple[str, ...]] = {
     from decoder._core.symmetrise import symmetrise as symmetrise
 if TYPE_CHECKING:
     from decoder._core.cube import cube as cube
+    from decoder._core.emit import emit as emit
+    from decoder._core.emit import say as say
+    from decoder._core.emit import tally as tally
     from decoder._core.kbest import kbest as kbest
     from decoder._core.oracle import oracle as oracle
     from decoder._core.passes import distances as distances
+    from decoder._core.spell import phrase as phrase
+    from decoder._core.spell import spell as spell
 }
 else:
     globals().update(opened("decoder", MODULES))

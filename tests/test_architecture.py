@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # A room imports only rooms to its left; rooms of one row may import each other.
 FLOW = (
     "text",
-    "vocab features",
+    "vocab features keys",
     "metrics",
     "candidates",
     "stakes",
@@ -41,6 +41,9 @@ DECODER_FLOW = (
     "blocks jumps lm",
     "states templates dense arpa kneser",
     "options",
+    "states options",
+    "templates",
+    "dense candidates",
     "model",
     "search",
     "kbest oracle",

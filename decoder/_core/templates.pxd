@@ -1,9 +1,11 @@
 """Keys of the feature templates of decoder/templates.py, written into a buffer by those who score and who list them.
 
 Each function writes the keys that the templates in `mask` fire (bit t of mask: template t) from keys[at] on and
-returns where it stopped. Twin: decoder/_reference/templates.py
+returns where it stopped; room() says how many keys a block can fire at most, with all that concerns its predecessor.
+Twin: decoder/_reference/templates.py
 """
 
+from decoder._core.moves cimport backward_of, orientation_of
 from rampion._core.types cimport id_t, key_t, row_t
 
 cdef enum:
@@ -20,25 +22,127 @@ cdef enum:
     T2 = 10
     H1 = 11
     H2 = 12
+    USER = 30
 
 
 cdef inline key_t of_words(row_t template, row_t a, row_t b, row_t c) except? 0 nogil:
-    return <key_t>template << 59 | <key_t>a << 38 | <key_t>b << 19 | <key_t>c
+    return <key_t> (template + 1) << 59 | <key_t> a << 38 | <key_t> b << 19 | <key_t> c
 
 
 cdef inline key_t of_phrases(row_t template, row_t a, row_t b) except? 0 nogil:
-    return <key_t>template << 59 | <key_t>a << 29 | <key_t>b
+    return <key_t> (template + 1) << 59 | <key_t> a << 29 | <key_t> b
 
 
 cdef inline key_t of_block(row_t template, row_t block, row_t code) except? 0 nogil:
-    return <key_t>template << 59 | <key_t>block << 8 | <key_t>code
+    return <key_t> (template + 1) << 59 | <key_t> block << 8 | <key_t> code
+
+
+cdef inline row_t jump_of(int move, row_t gap) except? -1 nogil:
+    """The bucket of a jump: R 0, L 1, N over a gap of 1, 2, 3 or 4, more words: 2, 3, 4, 5."""
+    if orientation_of(move) < 2:
+        return orientation_of(move)
+    return gap + 1 if gap < 4 else 4 if gap == 4 else 5
+
+
+cdef inline row_t room(row_t n, row_t m) except? -1 nogil:
+    """No block of n source and m target words fires more keys than this, whatever the mask; user templates apart."""
+    return 12 + n * m + 3 * m + n * m * (m - 1) // 2 + m * n * (n - 1) // 2
+
+
+cdef inline row_t block_keys(
+    key_t mask, row_t block, row_t target,
+    const id_t[::1] source_words, row_t source_start, row_t source_end,
+    const id_t[::1] target_words, row_t target_start, row_t target_end, key_t[::1] keys, row_t at,
+) except -1 nogil:
+    """P1, P5, W1, W3 inside, T1, T2: what a block fires wherever it stands; target is its target phrase."""
+    cdef row_t i, j, k
+    if mask >> P1 & 1:
+        keys[at] = of_block(P1, block, 0)
+        at += 1
+    if mask >> P5 & 1:
+        keys[at] = of_phrases(P5, target, source_end - source_start)
+        at += 1
+    if mask >> W1 & 1:
+        for j in range(source_start, source_end):
+            for i in range(target_start, target_end):
+                keys[at] = of_words(W1, source_words[j], target_words[i], 0)
+                at += 1
+    if mask >> W3 & 1:
+        for i in range(target_start, target_end):
+            keys[at] = of_words(W3, target_words[i] + 1, 0, 0)
+            at += 1
+            if i + 1 < target_end:
+                keys[at] = of_words(W3, target_words[i] + 1, target_words[i + 1] + 1, 0)
+                at += 1
+            if i + 2 < target_end:
+                keys[at] = of_words(W3, target_words[i] + 1, target_words[i + 1] + 1, target_words[i + 2] + 1)
+                at += 1
+    if mask >> T1 & 1:
+        for j in range(source_start, source_end):
+            for i in range(target_start, target_end):
+                for k in range(i + 1, target_end):
+                    keys[at] = of_words(T1, source_words[j], target_words[i], target_words[k])
+                    at += 1
+    if mask >> T2 & 1:
+        for i in range(target_start, target_end):
+            for j in range(source_start, source_end):
+                for k in range(j + 1, source_end):
+                    keys[at] = of_words(T2, target_words[i], source_words[j], source_words[k])
+                    at += 1
+    return at
+
+
+cdef inline row_t move_keys(key_t mask, row_t block, int move, key_t[::1] keys, row_t at) except -1 nogil:
+    """P2, H1: how a block comes to its place."""
+    if mask >> P2 & 1:
+        keys[at] = of_block(P2, block, orientation_of(move))
+        at += 1
+    if mask >> H1 & 1:
+        keys[at] = of_block(H1, block, backward_of(move))
+        at += 1
+    return at
+
+
+cdef inline row_t leave_keys(key_t mask, row_t block, int forward, key_t[::1] keys, row_t at) except -1 nogil:
+    """H2: where the next block lies, seen from this one."""
+    if mask >> H2 & 1:
+        keys[at] = of_block(H2, block, forward)
+        at += 1
+    return at
+
+
+cdef inline row_t user_keys(
+    key_t mask, row_t block, const row_t[::1] firsts, const row_t[::1] lasts, const key_t[::1] fired,
+    key_t[::1] keys, row_t at,
+) except -1 nogil:
+    """What the user's templates fire for a block wherever it stands: fired[firsts[block]:lasts[block]]."""
+    cdef row_t i
+    if mask >> USER & 1:
+        for i in range(firsts[block], lasts[block]):
+            keys[at] = fired[i]
+            at += 1
+    return at
+
+
+cdef inline row_t source_keys(
+    key_t mask, row_t last_source, row_t source, row_t jump, row_t last_word, row_t first_word,
+    key_t[::1] keys, row_t at,
+) except -1 nogil:
+    """P4, W2: the source phrases of the last and the new block, the jump between them and the words at its ends."""
+    if mask >> P4 & 1:
+        keys[at] = of_phrases(P4, last_source, source)
+        at += 1
+    if mask >> W2 & 1:
+        keys[at] = of_words(W2, jump, last_word, first_word)
+        at += 1
+    return at
 
 
 cdef inline row_t join_keys(
-    key_t mask, id_t last_target, id_t target, const id_t[::1] words,
+    key_t mask, row_t last_target, row_t target, const id_t[::1] words,
     row_t last_start, row_t last_end, row_t start, row_t end, key_t[::1] keys, row_t at,
 ) except -1 nogil:
-    """P3, W3 across the join, W4: words[last_start:last_end] is the last target phrase, words[start:end] the new one."""
+    """P3, W3 across the join, W4: the last target phrase is words[last_start:last_end], the new one words[start:end]."""
     cdef row_t last = words[last_end - 1], first = words[start]
     if mask >> P3 & 1:
         keys[at] = of_phrases(P3, last_target, target)
