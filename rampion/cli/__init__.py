@@ -23,7 +23,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-COMMANDS = ("demo", "tune", "rerank", "inspect", "score", "compare", "weights", "store", "align", "recipes", "cite")
+COMMANDS = ("demo", "tune", "rerank", "inspect", "score", "compare", "weights", "store", "align", "blocks", "recipes", "cite")
 
 
 def _version(wanted: bool) -> None:
