@@ -20,6 +20,7 @@ from rampion.vocab import Names
 Offsets = NDArray[np.int64]
 Ids = NDArray[np.uint32]
 Reals = NDArray[np.float32]
+Keys = NDArray[np.uint64]
 
 # Fixed ids: words 0 to 2; phrases and blocks 0 (an unknown word, said as it is) and 1 (the boundary).
 UNKNOWN, START, END = range(3)
@@ -146,6 +147,15 @@ def sorted_sides(
     return (sides[0], sides[1]), (places[0], places[1])
 
 
+def packed(high: Ids, low: Ids) -> Keys:
+    return high.astype(np.uint64) << np.uint64(32) | low
+
+
+def ranked(sources: Ids, counts: Ids) -> Offsets:
+    """Pairs, ascending, in the order of their sources, and the most frequent first."""
+    return np.argsort(packed(sources, ~counts), kind="stable")
+
+
 def assembled(sides: tuple[Side, Side], pairs: tuple[Ids, Ids], counts: Ids, values: Reals) -> Blocks:
     """The blocks of the pairs after the fixed ones; phrases of no pair are left out."""
     kept = []
@@ -157,7 +167,8 @@ def assembled(sides: tuple[Side, Side], pairs: tuple[Ids, Ids], counts: Ids, val
         words = np.concatenate([np.array([UNKNOWN, START], np.uint32), words])
         kept.append(Side(words, np.concatenate([np.arange(2), bounds + 2])))
         columns.append((np.cumsum(used) + 1).astype(np.uint32)[ids])
-    order = np.lexsort((columns[1], -counts.astype(np.int64), columns[0]))
+    order = np.argsort(packed(*columns))
+    order = order[ranked(columns[0][order], counts[order])]
     fixed = np.array([IDENTITY, BOUNDARY], np.uint32)
     sources, targets = (np.concatenate([fixed, column[order]]) for column in columns)
     slots = np.zeros(2 << len(kept[0].bounds).bit_length(), np.uint32)

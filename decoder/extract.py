@@ -24,11 +24,14 @@ from decoder.blocks import (
     SPECIAL,
     BlockSet,
     Ids,
+    Keys,
     Offsets,
     Phrases,
     Side,
     Vocabularies,
     assembled,
+    packed,
+    ranked,
     sorted_sides,
 )
 from rampion.errors import InputError, RecipeError
@@ -36,7 +39,6 @@ from rampion.text import Texts
 from rampion.vocab import Names
 
 Reals = NDArray[np.float64]
-Keys = NDArray[np.uint64]
 Mask = NDArray[np.bool_]
 Watch = Callable[[str, int, int], None]  # the pass, sentence pairs done, of how many
 
@@ -166,13 +168,13 @@ class Kept:
 
     def renamed(self, places: tuple[Ids, Ids]) -> Kept:
         pairs = places[0][self.pairs[0]], places[1][self.pairs[1]]
-        return self.take(np.lexsort((pairs[1], pairs[0])), pairs)
+        return self.take(np.argsort(packed(*pairs)), pairs)
 
     def best(self, top: int) -> Kept:
         """The `top` most frequent of every source phrase; of equals, those that come first."""
         if not top:
             return self
-        order = np.lexsort((self.pairs[1], -self.counts.astype(np.int64), self.pairs[0]))
+        order = ranked(self.pairs[0], self.counts)
         sources = self.pairs[0][order]
         ranks = np.arange(len(order)) - np.searchsorted(sources, sources)
         return self.take(np.sort(order[ranks < top]), self.pairs)
@@ -309,10 +311,6 @@ def link_weights(source: Words, target: Words, alignment: Alignment) -> tuple[Re
         weights[links == 0] = np.bincount(lone, minlength=1)[lone] / max(1, len(lone))
         found.append(np.log(weights))
     return found[0], found[1]
-
-
-def packed(sources: Ids, targets: Ids) -> Keys:
-    return sources.astype(np.uint64) << np.uint64(32) | targets
 
 
 def unpacked(keys: Keys) -> tuple[Ids, Ids]:

@@ -23,7 +23,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-COMMANDS = ("demo", "tune", "rerank", "inspect", "score", "compare", "weights", "store", "align", "blocks", "recipes", "cite")
+COMMANDS = (
+    "demo", "tune", "rerank", "inspect", "score", "compare", "weights", "store", "corpus", "align", "blocks", "recipes",
+    "cite",
+)  # fmt: skip
 
 
 def _version(wanted: bool) -> None:
