@@ -7,12 +7,19 @@ from typing import TYPE_CHECKING
 from rampion._kernels import opened
 
 MODULES: dict[str, tuple[str, ...]] = {
+    "align": ("best", "collect", "hmm", "model_one", "normalise"),
     "cube": ("cube",),
     "emit": ("emit", "say", "tally"),
+    "extract": ("extract", "tally"),
     "kbest": ("kbest",),
+    "lexical": ("lexical",),
+    "lexicon": ("chances", "locate", "tabulate", "transpose"),
+    "match": ("lookup", "match"),
     "oracle": ("oracle",),
     "passes": ("distances",),
+    "phrases": ("index", "number"),
     "spell": ("phrase", "spell"),
+    "symmetrise": ("symmetrise",),
 }
 
     "align": ("best", "collect", "hmm", "model_one", "normalise"),
@@ -24,12 +31,19 @@ MODULES: dict[str, tuple[str, ...]] = {
     from decoder._core.align import hmm as hmm
     from decoder._core.align import model_one as model_one
     from decoder._core.align import normalise as normalise
+    from decoder._core.extract import extract as extract
+    from decoder._core.extract import tally as tally
+    from decoder._core.lexical import lexical as lexical
     from decoder._core.lexicon import chances as chances
     from decoder._core.lexicon import locate as locate
     from decoder._core.lexicon import tabulate as tabulate
     from decoder._core.lexicon import transpose as transpose
     from decoder._core.lm import fluency as fluency
     from decoder._core.lm import graft as graft
+    from decoder._core.match import lookup as lookup
+    from decoder._core.match import match as match
+    from decoder._core.phrases import index as index
+    from decoder._core.phrases import number as number
     from decoder._core.symmetrise import symmetrise as symmetrise
 if TYPE_CHECKING:
     from decoder._core.cube import cube as cube

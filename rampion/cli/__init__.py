@@ -24,6 +24,7 @@ app = typer.Typer(
 )
 
 COMMANDS = (
+COMMANDS = (
     "demo", "tune", "rerank", "inspect", "score", "compare", "weights", "store", "corpus", "align", "recipes", "cite",
 )
 
