@@ -6,9 +6,13 @@ from typing import TYPE_CHECKING
 
 from rampion._kernels import opened
 
-MODULES: dict[str, tuple[str, ...]] = {}
+MODULES: dict[str, tuple[str, ...]] = {
+    "model": ("assess",),
+    "search": ("search",),
+}
 
 if TYPE_CHECKING:
-    pass
+    from decoder._core.model import assess as assess
+    from decoder._core.search import search as search
 else:
     globals().update(opened("decoder", MODULES))
