@@ -25,6 +25,7 @@ from scipy.sparse import csr_array
 
 from rampion._kernels import MODULES
 from rampion.candidates import Candidates, Lists, Rows, _Work
+from rampion.keys import ABSENT, SLOT, Keys
 from rampion.losses import FEAR, HOPE, Contrast
 from rampion.metrics.bleu import ORDER, Bleu
 from rampion.metrics.tokens import Tokens, empty_table
@@ -392,6 +393,95 @@ def find(load: Load) -> Race:
     )  # fmt: skip
 
 
+@dataclass
+class Table:
+    """Feature keys as often as candidates use them, and the table that they fill."""
+
+    keys: Array
+    full: Keys
+
+    @classmethod
+    def of(cls, load: Load) -> Table:
+        keys = load.rows.ids.astype(np.uint64) + np.uint64(1) << np.uint64(19)
+        full = Keys(len(np.unique(keys)))
+        full.enter(keys)
+        full.set_weights(load.random.normal(size=len(full)))
+        return cls(keys, full)
+
+    @property
+    def empty(self) -> Array:
+        return np.zeros(len(self.full.slots), SLOT)
+
+
+def enter(load: Load) -> Race:
+    table = Table.of(load)
+    size = len(table.full)
+
+    def prepare() -> tuple[Any, ...]:
+        counts, ids = np.zeros(size, np.uint32), np.empty(len(table.keys), np.uint32)
+        return table.keys, 0, size, table.empty, counts, np.zeros(1, np.int64), ids
+
+    return Race("enter", len(table.keys), "key", prepare, lambda arguments: [_fields(arguments[3]), *arguments[4:]])
+
+
+def locate(load: Load) -> Race:
+    table = Table.of(load)
+    ids = np.empty(len(table.keys), np.uint32)
+    return Race(
+        "locate", len(ids), "key",
+        lambda: (table.keys, table.full.slots, ABSENT, ids),
+        lambda arguments: arguments[-1:],
+    )  # fmt: skip
+
+
+def weigh(load: Load) -> Race:
+    table = Table.of(load)
+    weights, order = np.empty(len(table.keys), np.float32), table.full.listed()
+    sort = np.argsort(order)
+    ranked, known = order[sort], table.full.weigh(order[sort])
+    return Race(
+        "weigh", len(weights), "key",
+        lambda: (table.keys, table.full.slots, weights),
+        lambda arguments: arguments[-1:],
+        {"NumPy's binary search": lambda: known[np.searchsorted(ranked, table.keys)]},
+    )  # fmt: skip
+
+
+def refresh(load: Load) -> Race:
+    table = Table.of(load)
+    weights = load.random.normal(size=len(table.full)).astype(np.float32)
+    return Race(
+        "refresh", len(weights), "feature",
+        lambda: (weights, table.full.slots.copy()),
+        lambda arguments: [_fields(arguments[-1])],
+    )  # fmt: skip
+
+
+def settle(load: Load) -> Race:
+    table = Table.of(load)
+    places = load.random.permutation(len(table.full)).astype(np.uint32)
+    return Race(
+        "settle", len(places), "feature",
+        lambda: (table.full.slots, places, ABSENT, table.empty),
+        lambda arguments: [_fields(arguments[-1])],
+    )  # fmt: skip
+
+
+def listed(load: Load) -> Race:
+    table = Table.of(load)
+    keys = np.empty(len(table.full), np.uint64)
+    return Race(
+        "listed", len(keys), "feature",
+        lambda: (table.full.slots, keys),
+        lambda arguments: arguments[-1:],
+    )  # fmt: skip
+
+
+def _fields(slots: Array) -> Array:
+    """Packed slots as plain bytes."""
+    return slots.view(np.uint8)
+
+
 def parse(load: Load) -> Race:
     text = np.frombuffer(load.block, np.uint8)
     lines, room = load.block.count(b"\n"), len(text) // 2 + 2
@@ -511,6 +601,12 @@ RACES: dict[str, Callable[[Load], Race]] = {
     "sweep": sweep,
     "pack": pack,
     "intern": intern,
+    "enter": enter,
+    "listed": listed,
+    "locate": locate,
+    "refresh": refresh,
+    "settle": settle,
+    "weigh": weigh,
     "find": find,
     "parse": parse,
     "cut": cut,

@@ -18,6 +18,7 @@ MODULES = {
     "expect": ("expect",),
     "gather": ("gather",),
     "intern": ("find", "intern"),
+    "keys": ("enter", "listed", "locate", "refresh", "settle", "weigh"),
     "mira": ("mira",),
     "ngrams": ("ngrams",),
     "pack": ("pack",),
@@ -60,6 +61,12 @@ if TYPE_CHECKING:
     from rampion._core.gather import gather as gather
     from rampion._core.intern import find as find
     from rampion._core.intern import intern as intern
+    from rampion._core.keys import enter as enter
+    from rampion._core.keys import listed as listed
+    from rampion._core.keys import locate as locate
+    from rampion._core.keys import refresh as refresh
+    from rampion._core.keys import settle as settle
+    from rampion._core.keys import weigh as weigh
     from rampion._core.mira import mira as mira
     from rampion._core.ngrams import ngrams as ngrams
     from rampion._core.pack import pack as pack

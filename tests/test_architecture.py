@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # A room imports only rooms to its left; rooms of one row may import each other.
 FLOW = (
     "text",
-    "vocab features",
+    "vocab features keys",
     "metrics",
     "candidates",
     "stakes",

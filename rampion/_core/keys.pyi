@@ -1,0 +1,19 @@
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+def enter(
+    keys: NDArray[np.uint64],
+    start: int,
+    limit: int,
+    slots: NDArray[Any],
+    counts: NDArray[np.uint32],
+    size: NDArray[np.int64],
+    ids: NDArray[np.uint32],
+) -> int: ...
+def locate(keys: NDArray[np.uint64], slots: NDArray[Any], absent: int, ids: NDArray[np.uint32]) -> None: ...
+def weigh(keys: NDArray[np.uint64], slots: NDArray[Any], weights: NDArray[np.float32]) -> None: ...
+def refresh(weights: NDArray[np.float32], slots: NDArray[Any]) -> None: ...
+def settle(old: NDArray[Any], places: NDArray[np.uint32], absent: int, slots: NDArray[Any]) -> None: ...
+def listed(slots: NDArray[Any], keys: NDArray[np.uint64]) -> None: ...
