@@ -10,8 +10,11 @@ from numpy.typing import NDArray
 
 from decoder.blocks import BOUNDARY, IDENTITY, START, UNKNOWN, Blocks
 from decoder.options import Options, Sentences
+from rampion.keys import Keys
 
 VOCABULARY = 50_000
+P1, P2, P3, P4, P5, W1, W2, W3, W4 = range(9)
+ALL = (1 << 9) - 1
 
 
 class Searchable(NamedTuple):
@@ -66,3 +69,35 @@ def searchable(
         np.arange(2, total, dtype=np.uint32),
     )
     return Searchable(Sentences(text, np.arange(0, len(text) + 1, words)), options, blocks)
+
+
+def weighted(task: Searchable, seed: int, features: int) -> Keys:
+    """So many features of P and W templates, most of those that may fire inside blocks and many of their joins."""
+    rng = np.random.default_rng(seed)
+    blocks = task.blocks
+    here = np.arange(2, len(blocks.sources), dtype=np.uint64)
+    words = blocks.target_words.astype(np.uint64)
+    sizes = np.diff(blocks.target_bounds)
+    lone = np.array(blocks.source_words[blocks.source_bounds[blocks.sources]], np.uint64)
+    pairs = np.stack([zipf(rng, features // 5), zipf(rng, features // 5), zipf(rng, features // 5)]).astype(np.uint64)
+    lengths = np.diff(blocks.source_bounds)[blocks.sources].astype(np.uint64)
+    found = [
+        _key(P1, here << 8), _key(P2, here << 8), _key(P2, here << 8 | 1), _key(P2, here << 8 | 2),
+        _key(P5, here << 29 | lengths[2:]),
+        _key(W1, np.repeat(lone, sizes) << 38 | words << 19),
+        _key(W3, words + 1 << 38), _key(W3, words[:-1] + 1 << 38 | words[1:] + 1 << 19),
+        _key(W3, pairs[0] + 1 << 38 | pairs[1] + 1 << 19), _key(W4, pairs[0] << 38 | pairs[1] << 19),
+        _key(W3, words[:-2] + 1 << 38 | words[1:-1] + 1 << 19 | words[2:] + 1),
+        _key(W3, pairs[0] + 1 << 38 | pairs[1] + 1 << 19 | pairs[2] + 1),
+        _key(W2, (pairs[2] % 6) << 38 | pairs[0] << 19 | pairs[1]),
+    ]  # fmt: skip
+    unique = np.unique(np.concatenate(found))
+    chosen = rng.permutation(unique)[:features]
+    keys = Keys(len(chosen))
+    keys.enter(chosen)
+    keys.set_weights(rng.normal(0, 0.1, len(chosen)).astype(np.float32))
+    return keys
+
+
+def _key(template: int, arguments: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    return np.uint64(template + 1 << 59) | arguments

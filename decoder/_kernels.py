@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 from rampion._kernels import opened
 
 MODULES: dict[str, tuple[str, ...]] = {
-    "model": ("assess",),
+    "model": ("assess", "sift"),
     "search": ("search",),
 }
 
 if TYPE_CHECKING:
     from decoder._core.model import assess as assess
+    from decoder._core.model import sift as sift
     from decoder._core.search import search as search
 else:
     globals().update(opened("decoder", MODULES))

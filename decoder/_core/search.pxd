@@ -3,7 +3,14 @@
 Options are numbered within their sentence from 1 on; 0 is the boundary.
 """
 
-from rampion._core.types cimport id_t, key_t, real, row_t
+from rampion._core.keys cimport fetch, home, mixed, rampion_high, seek_from, slot_t
+from rampion._core.types cimport byte_t, id_t, key_t, real, row_t
+
+cdef extern from *:
+    """
+    #define rampion_await(byte) __builtin_prefetch(&(byte))
+    """
+    void rampion_await(const byte_t& byte) nogil
 
 cdef packed struct node_t:
     real score   # of the best derivation that leads here; what its state makes certain of the next move is in it
@@ -114,3 +121,40 @@ cdef inline int arrange(const node_t[::1] nodes, row_t[::1] order, row_t[::1] sp
             order[at] = spare[at]
         width *= 2
     return 0
+
+
+cdef inline row_t sieve(const slot_t[::1] slots, const byte_t[::1] sifter, key_t[::1] keys, row_t[::1] homes,
+                        row_t[::1] marks, row_t runs) except -1 nogil:
+    """Drop the keys that are in no table, nearly all of them; what is left of run r is keys[marks[r]:marks[r + 1]].
+
+    Bit `mixed & 7` of byte `home` of the sifter is set for every key of the table. It is small enough for a cache.
+    """
+    cdef row_t r, at, end, kept = 0
+    cdef key_t code
+    for at in range(marks[runs]):
+        homes[at] = <row_t> mixed(keys[at])
+        rampion_await(sifter[<row_t> rampion_high(<key_t> homes[at], <key_t> sifter.shape[0])])
+    at = 0
+    for r in range(runs):
+        end = marks[r + 1]
+        marks[r] = kept
+        while at < end:
+            code = <key_t> homes[at]
+            if sifter[<row_t> rampion_high(code, <key_t> sifter.shape[0])] >> (code & 7) & 1:
+                keys[kept] = keys[at]
+                homes[kept] = <row_t> rampion_high(code, <key_t> slots.shape[0])
+                fetch(slots, homes[kept])
+                kept += 1
+            at += 1
+    marks[runs] = kept
+    return kept
+
+
+cdef inline real weight_of(const slot_t[::1] slots, const key_t[::1] keys, const row_t[::1] homes,
+                           row_t start, row_t end) except? -1 nogil:
+    """The sum of the weights of keys[start:end], in their order."""
+    cdef real total = 0.0
+    cdef row_t at
+    for at in range(start, end):
+        total += slots[seek_from(slots, homes[at], keys[at])].weight
+    return total

@@ -11,18 +11,16 @@ One algorithm, hence one file, longer than a kernel should be. Twin: decoder/_re
 
 from libc.math cimport INFINITY
 
-from rampion._core.keys cimport fetch, home, seek_from, slot_t
-from rampion._core.types cimport id_t, key_t, real, row_t
+from rampion._core.keys cimport slot_t
+from rampion._core.types cimport byte_t, id_t, key_t, real, row_t
 
 from .moves cimport CLOSE, FILL, NO_GAP, OPEN, STEP
 from .search cimport (arrange, edge_t, end_of, free_of, gap_of, grid_t, group_t, node_t, nth, packed,
-                      start_of)
+                      sieve, start_of, weight_of)
 from .templates cimport P3, W3, W4, join_keys, jump_of, source_keys
 
 cdef enum:
     BATCH = 64   # cells or grids whose keys are made before the first is looked up
-    JOINS = 5    # keys of a join at most
-    PLACES = 1024
     FULL = -2
     BOUNDARY = 1
     START = 1
@@ -151,14 +149,13 @@ cdef inline row_t propose(
 
 
 cdef inline int weigh(
-    key_t mask, real jump, const slot_t[::1] slots, const id_t[::1] source_words, row_t word, const row_t[::1] spans,
+    key_t mask, real jump, const slot_t[::1] slots, const byte_t[::1] sifter, const id_t[::1] source_words, row_t word, const row_t[::1] spans,
     row_t longest, const id_t[::1] option_blocks, const id_t[::1] sources, const group_t[::1] groups,
     grid_t[::1] grids, row_t count, key_t[::1] keys, row_t[::1] homes, row_t[::1] marks,
 ) except -1 nogil:
     """The source side of every grid."""
     cdef row_t low = 0, g, at, start, end, last, free
     cdef key_t state
-    cdef real total
     cdef id_t source
     cdef int move
     while low < count:
@@ -173,16 +170,11 @@ cdef inline int weigh(
                              source_words[word + last - 1] if free > 0 else START, source_words[word + start],
                              keys, marks[g - low])
             marks[g - low + 1] = at
-            grids[g].source = -jump * abs(start - last)
-            for at in range(marks[g - low], at):
-                homes[at] = home(slots, keys[at])
-                fetch(slots, homes[at])
+            grids[g].source = -jump * (start - last if start > last else last - start)
+        sieve(slots, sifter, keys, homes, marks, min(BATCH, count - low))
         for g in range(low, min(low + BATCH, count)):
-            total = grids[g].source
-            for at in range(marks[g - low], marks[g - low + 1]):
-                total += slots[seek_from(slots, homes[at], keys[at])].weight
-            grids[g].source = total
-            grids[g].base = total + grids[g].future
+            grids[g].source += weight_of(slots, keys, homes, marks[g - low], marks[g - low + 1])
+            grids[g].base = grids[g].source + grids[g].future
         low += BATCH
     return 0
 
@@ -299,13 +291,12 @@ cdef inline row_t merge(row_t e, const grid_t[::1] grids, const node_t[::1] node
 
 
 cdef inline row_t extend(
-    key_t mask, const slot_t[::1] slots, const id_t[::1] targets, const id_t[::1] tips, const id_t[::1] sizes,
+    key_t mask, const slot_t[::1] slots, const byte_t[::1] sifter, const id_t[::1] targets, const id_t[::1] tips, const id_t[::1] sizes,
     const key_t[::1] looks, const grid_t[::1] grids, const node_t[::1] nodes, edge_t[::1] tries, row_t count,
     key_t[::1] keys, row_t[::1] homes, row_t[::1] marks, node_t[::1] fresh, id_t[::1] table,
 ) except? -1 nogil:
     """Score the joins of all the cells taken and lead them into fresh nodes; how many nodes, or FULL."""
     cdef row_t low = 0, e, at, last, said, made = 0
-    cdef real join
     while low < count:
         marks[0] = 0
         for e in range(low, min(low + BATCH, count)):
@@ -313,14 +304,9 @@ cdef inline row_t extend(
             marks[e - low + 1] = join_keys(
                 mask, targets[last], targets[said], tips, 4 * last + 4 - <row_t> sizes[last], 4 * last + 4,
                 4 * said, 4 * said + sizes[said], keys, marks[e - low])
-            for at in range(marks[e - low], marks[e - low + 1]):
-                homes[at] = home(slots, keys[at])
-                fetch(slots, homes[at])
+        sieve(slots, sifter, keys, homes, marks, min(BATCH, count - low))
         for e in range(low, min(low + BATCH, count)):
-            join = 0.0
-            for at in range(marks[e - low], marks[e - low + 1]):
-                join += slots[seek_from(slots, homes[at], keys[at])].weight
-            tries[e].score += join
+            tries[e].score += weight_of(slots, keys, homes, marks[e - low], marks[e - low + 1])
             tries[e].total = nodes[tries[e].origin].score + tries[e].score
             made = merge(e, grids, nodes, looks, tries, fresh, made, table)
             if made == FULL:
@@ -407,6 +393,7 @@ def search(sentences, options, blocks, model, limits, work, graph, row_t done): 
     cdef const row_t[::1] target_bounds = blocks.target_bounds
     cdef const real[:, ::1] local = model.local
     cdef const slot_t[::1] slots = model.slots
+    cdef const byte_t[::1] sifter = model.sifter
     cdef key_t mask = model.mask
     cdef real jump = model.jump, slack = limits.threshold
     cdef row_t longest = options.longest, reach = min(<row_t> limits.reach, longest)
@@ -440,7 +427,7 @@ def search(sentences, options, blocks, model, limits, work, graph, row_t done): 
                                 grids)
                 if count == FULL:
                     break
-                weigh(mask, jump, slots, source_words, word, spans, longest, option_blocks, sources, groups, grids,
+                weigh(mask, jump, slots, sifter, source_words, word, spans, longest, option_blocks, sources, groups, grids,
                       count, keys, homes, marks)
                 seek_bracket(pops, grids, count, nodes, gains, bracket)
                 made = take(bracket[1], INFINITY, pops, grids, count, nodes, gains, says, tries, 0)
@@ -448,7 +435,7 @@ def search(sentences, options, blocks, model, limits, work, graph, row_t done): 
                     made = take(bracket[0], bracket[1], pops, grids, count, nodes, gains, says, tries, made)
                 if made == FULL:
                     break
-                made = extend(mask, slots, targets, tips, sizes, looks, grids, nodes, tries, made, keys, homes, marks,
+                made = extend(mask, slots, sifter, targets, tips, sizes, looks, grids, nodes, tries, made, keys, homes, marks,
                               fresh, table)
                 if made == FULL:
                     break
