@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 from rampion._kernels import opened
 
-MODULES: dict[str, tuple[str, ...]] = {}
+MODULES: dict[str, tuple[str, ...]] = {
+    "oracle": ("oracle",),
+}
 
 if TYPE_CHECKING:
-    pass
+    from decoder._core.oracle import oracle as oracle
 else:
     globals().update(opened("decoder", MODULES))
