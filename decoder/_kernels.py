@@ -8,12 +8,14 @@ from rampion._kernels import opened
 
 MODULES: dict[str, tuple[str, ...]] = {
     "model": ("assess", "sift"),
+    "oracle": ("oracle",),
     "search": ("search",),
 }
 
 if TYPE_CHECKING:
     from decoder._core.model import assess as assess
     from decoder._core.model import sift as sift
+    from decoder._core.oracle import oracle as oracle
     from decoder._core.search import search as search
 else:
     globals().update(opened("decoder", MODULES))

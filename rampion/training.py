@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rampion.candidates import Candidates
+from rampion.decoders import decoded
 from rampion.errors import TuningError
 from rampion.expected import Expectation
 from rampion.features import Features, Weights
@@ -63,16 +64,6 @@ class Held:
         return np.append(weights, 0.0)[self.places]
 
 
-@dataclass(frozen=True, slots=True)
-class FixedLists:
-    """The decoder that always answers with the same lists: a k-best file."""
-
-    candidates: Candidates
-
-    def decode(self, segments: Sequence[str], weights: Weights, k: int) -> Candidates:
-        return self.candidates
-
-
 def absorbed(policy: Policy, runs: Sequence[Candidates]) -> Candidates:
     """What a policy keeps of the lists of successive decoding iterations."""
     kept = None
@@ -95,7 +86,7 @@ def train(
     weights, kept, past = start, None, list[Weights]()
     judge = replace(judge, listed=recipe.base == "listed")
     for iteration in range(1, recipe.iterations + 1):
-        kept = recipe.policy.absorb(kept, decoder.decode(segments, weights, recipe.k), iteration)
+        kept = recipe.policy.absorb(kept, decoded(decoder, segments, weights, recipe.k), iteration)
         history = tuple(earlier.onto(kept.features, lenient=True) for earlier in past)
         batch = replace(judge.batch(kept), history=history)
         weights = learn(recipe, batch, weights, start, record, iteration)

@@ -19,6 +19,7 @@ FLOW = (
     "candidates",
     "stakes",
     "formats",
+    "decoders",
     "losses pairwise expected",
     "updates",
     "solvers mert mira pro",

@@ -13,6 +13,7 @@ import rampion
 from decoder.toy import task
 from rampion.candidates import Candidates
 from rampion.citations import BIBTEX
+from rampion.decoders import FixedLists
 from rampion.errors import InputError, RecipeError, TuningError
 from rampion.expected import Risk
 from rampion.features import Weights
@@ -22,7 +23,7 @@ from rampion.policies import Merge
 from rampion.recipes import RECIPES, Recipe, described
 from rampion.solvers import Cccp, Descent, Lbfgs
 from rampion.text import References
-from rampion.training import FixedLists, refuse_collapsed, train
+from rampion.training import refuse_collapsed, train
 from rampion.tuning import Reranker, judge, picks, recipe_named, tune
 from rampion.updates import Sgd
 from rampion.vocab import Names
