@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 from rampion._kernels import opened
 
 MODULES: dict[str, tuple[str, ...]] = {
+    "lm": ("fluency", "graft"),
     "model": ("assess", "sift"),
     "oracle": ("oracle",),
     "search": ("search",),
 }
 
 if TYPE_CHECKING:
+    from decoder._core.lm import fluency as fluency
+    from decoder._core.lm import graft as graft
     from decoder._core.model import assess as assess
     from decoder._core.model import sift as sift
     from decoder._core.oracle import oracle as oracle

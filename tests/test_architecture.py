@@ -38,7 +38,7 @@ DECODER_FLOW = (
     "corpus",
     "align",
     "blocks jumps lm",
-    "states templates dense",
+    "states templates dense arpa kneser",
     "options",
     "model",
     "search",
