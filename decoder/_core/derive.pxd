@@ -1,0 +1,173 @@
+"""Derivations of a node, heaps that bring the best of them up first, and the lists that come of them."""
+
+from rampion._core.types cimport id_t, key_t, real, row_t
+
+cdef enum:
+    NOTHING = 0xFFFFFFFF
+
+
+cdef packed struct Item:
+    real score
+    id_t edge    # the last one of the derivation
+    id_t item    # what it continues: a derivation of that edge's origin
+
+
+cdef inline bint better(Item one, Item other) except -1 nogil:
+    """Higher; of equals the earlier edge, then the earlier item."""
+    if one.score != other.score:
+        return one.score > other.score
+    return one.edge < other.edge or (one.edge == other.edge and one.item < other.item)
+
+
+cdef inline int sink(Item[::1] heap, row_t first, row_t size, row_t at, Item item) except -1 nogil:
+    """Put the item at place `at` or below, where it belongs, in the heap of this size that begins at `first`."""
+    cdef row_t child = 2 * at + 1
+    while child < size:
+        if child + 1 < size and better(heap[first + child + 1], heap[first + child]):
+            child += 1
+        if not better(heap[first + child], item):
+            break
+        heap[first + at] = heap[first + child]
+        at = child
+        child = 2 * at + 1
+    heap[first + at] = item
+    return 0
+
+
+cdef inline int rise(Item[::1] heap, row_t first, row_t size, Item item) except -1 nogil:
+    """Add the item to the heap of this size."""
+    cdef row_t at = size, parent
+    while at > 0:
+        parent = (at - 1) // 2
+        if not better(item, heap[first + parent]):
+            break
+        heap[first + at] = heap[first + parent]
+        at = parent
+    heap[first + at] = item
+    return 0
+
+
+cdef inline int pile(Item[::1] heap, row_t first, row_t size) except -1 nogil:
+    """Make a heap of items in any order."""
+    cdef row_t at
+    for at in range(size // 2 - 1, -1, -1):
+        sink(heap, first, size, at, heap[first + at])
+    return 0
+
+
+cdef inline int sort(Item[::1] items, row_t first, row_t size) except -1 nogil:
+    """Put the better items first, by the heap unless they are in order already."""
+    cdef row_t i
+    cdef Item item
+    for i in range(first + 1, first + size):
+        if better(items[i], items[i - 1]):
+            break
+    else:
+        return 0
+    pile(items, first, size)
+    for i in range(size - 1, 0, -1):
+        item = items[first]
+        sink(items, first, i, 0, items[first + i])
+        items[first + i] = item
+    for i in range(size // 2):
+        item = items[first + i]
+        items[first + i] = items[first + size - 1 - i]
+        items[first + size - 1 - i] = item
+    return 0
+
+
+cdef inline row_t trace(
+    const Item[::1] items, const id_t[::1] options, row_t item, id_t[::1] steps, row_t at,
+) except -2 nogil:
+    """Write the options of the derivation from steps[at] on; return where they end, -1 if there is no room.
+
+    Item 1 is the start of every derivation.
+    """
+    cdef row_t end = at, i = item
+    while i > 1:
+        end += options[items[i].edge] != NOTHING
+        i = items[i].item
+    if end > steps.shape[0]:
+        return -1
+    at, i = end, item
+    while i > 1:
+        if options[items[i].edge] != NOTHING:
+            at -= 1
+            steps[at] = options[items[i].edge]
+        i = items[i].item
+    return end
+
+
+cdef inline row_t speak(
+    id_t option, const id_t[::1] phrases, const id_t[::1] said, const row_t[::1] said_bounds, const id_t[::1] others,
+    id_t[::1] words, row_t at,
+) except -2 nogil:
+    """Write what the option says from words[at] on; return where it ends, -1 if there is no room."""
+    cdef row_t phrase = phrases[option], count = said_bounds.shape[0] - 1, w
+    if phrase >= count:
+        if at >= words.shape[0]:
+            return -1
+        words[at] = others[phrase - count]
+        return at + 1
+    if at + said_bounds[phrase + 1] - said_bounds[phrase] > words.shape[0]:
+        return -1
+    for w in range(said_bounds[phrase], said_bounds[phrase + 1]):
+        words[at] = said[w]
+        at += 1
+    return at
+
+
+cdef inline bint is_new(
+    id_t[::1] words, row_t[::1] word_bounds, row_t rank, id_t[::1] seen,
+) except -1 nogil:
+    """Whether no text before words[word_bounds[rank]:word_bounds[rank + 1]] is the same; it is entered in seen then.
+
+    seen is a table with open addressing: 0 is empty, otherwise rank + 1.
+    """
+    cdef key_t hashed = 0
+    cdef row_t w, start = word_bounds[rank], size = word_bounds[rank + 1] - start, slot, other
+    for w in range(size):
+        hashed = (hashed ^ words[start + w]) * <key_t>0x9E3779B97F4A7C15
+        hashed ^= hashed >> 29
+    slot = <row_t>(hashed & <key_t>(seen.shape[0] - 1))
+    while seen[slot]:
+        other = word_bounds[seen[slot] - 1]
+        if word_bounds[seen[slot]] - other == size:
+            w = 0
+            while w < size and words[other + w] == words[start + w]:
+                w += 1
+            if w == size:
+                return False
+        slot = (slot + 1) & (seen.shape[0] - 1)
+    seen[slot] = <id_t>(rank + 1)
+    return True
+
+
+cdef inline int offer(
+    const Item[::1] items, const id_t[::1] options, row_t item, const id_t[::1] phrases, const id_t[::1] said,
+    const row_t[::1] said_bounds, const id_t[::1] others, id_t[::1] words, row_t[::1] word_bounds, id_t[::1] seen,
+    row_t rank, row_t d, row_t[::1] step_bounds, id_t[::1] steps, real[::1] totals,
+) except -2 nogil:
+    """Write the item as derivation d, the sentence's number `rank`; whether it says something new, -1 without room.
+
+    If seen has no room, everything is new.
+    """
+    cdef row_t end, w, i
+    if d == totals.shape[0]:
+        return -1
+    end = trace(items, options, item, steps, step_bounds[d])
+    if end < 0:
+        return -1
+    step_bounds[d + 1] = end
+    totals[d] = items[item].score
+    if not seen.shape[0]:
+        return 1
+    if 2 * rank >= seen.shape[0]:
+        return -1
+    w = word_bounds[rank]
+    for i in range(step_bounds[d], end):
+        w = speak(steps[i], phrases, said, said_bounds, others, words, w)
+        if w < 0:
+            return -1
+    word_bounds[rank + 1] = w
+    return is_new(words, word_bounds, rank, seen)

@@ -1,0 +1,3 @@
+from decoder.options import Graph, Reals
+
+def distances(graph: Graph, scores: Reals, soft: bool, forward: Reals, backward: Reals) -> None: ...
