@@ -23,11 +23,15 @@ cdef packed struct slot_t:
     id_t id
 
 
+cdef inline key_t mixed(key_t key) except? 0 nogil:
+    """The key's bits spread over all 64."""
+    key *= <key_t> 0x9E3779B97F4A7C15
+    return (key ^ (key >> 32)) * <key_t> 0xD6E8FEB86659FD93
+
+
 cdef inline row_t home(const slot_t[::1] slots, key_t key) except? -1 nogil:
     """The slot where the search for key begins."""
-    cdef key_t mixed = key * <key_t> 0x9E3779B97F4A7C15
-    mixed = (mixed ^ (mixed >> 32)) * <key_t> 0xD6E8FEB86659FD93
-    return <row_t> rampion_high(mixed, <key_t> slots.shape[0])
+    return <row_t> rampion_high(mixed(key), <key_t> slots.shape[0])
 
 
 cdef inline int fetch(const slot_t[::1] slots, row_t slot) except -1 nogil:

@@ -1,0 +1,103 @@
+"""Sentences to search, made by a seed: words by Zipf's law, about as many options for every span as asked, and weights
+for most of what fires."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decoder.blocks import BOUNDARY, IDENTITY, START, UNKNOWN, Blocks
+from decoder.options import Options, Sentences
+from rampion.keys import Keys
+
+VOCABULARY = 50_000
+P1, P2, P3, P4, P5, W1, W2, W3, W4 = range(9)
+ALL = (1 << 9) - 1
+
+
+class Searchable(NamedTuple):
+    sentences: Sentences
+    options: Options
+    blocks: Blocks
+
+
+def zipf(rng: np.random.Generator, size: int, vocabulary: int = VOCABULARY) -> NDArray[np.uint32]:
+    """Word ids from 3 on; the more frequent the smaller."""
+    return (3 + np.minimum(vocabulary ** rng.random(size) - 1, vocabulary - 4)).astype(np.uint32)
+
+
+def searchable(
+    seed: int, sentences: int, words: int = 24, longest: int = 8, per_span: int = 20, vocabulary: int = VOCABULARY
+) -> Searchable:
+    """Every span of every sentence is a source phrase of its own, with 1 to 2 * per_span - 1 blocks."""
+    rng = np.random.default_rng(seed)
+    text = zipf(rng, sentences * words, vocabulary)
+    place = np.arange(sentences * words)
+    starts, sizes = np.repeat(place, longest), np.tile(np.arange(1, longest + 1), len(place))
+    fits = starts % words + sizes <= words
+    counts = np.where(fits, rng.integers(1, 2 * per_span, len(starts)), 0)
+    spans = np.concatenate([[0], np.cumsum(counts)])
+    kept = np.flatnonzero(fits)
+    phrases = len(kept) + 2
+    source_sizes = np.concatenate([[1, 1], sizes[kept]])
+    source_bounds = np.concatenate([[0], np.cumsum(source_sizes)])
+    source_words = np.empty(source_bounds[-1], np.uint32)
+    source_words[:2] = UNKNOWN, START
+    offsets = np.arange(2, source_bounds[-1]) - np.repeat(source_bounds[2:-1], source_sizes[2:])
+    source_words[2:] = text[np.repeat(starts[kept], sizes[kept]) + offsets]
+    option_sizes = np.repeat(sizes, counts)
+    lengths = np.concatenate([[1, 1], np.clip(option_sizes + rng.integers(-1, 2, spans[-1]), 1, None)])
+    target_bounds = np.concatenate([[0], np.cumsum(lengths)])
+    target_words = zipf(rng, target_bounds[-1], vocabulary)
+    target_words[:2] = UNKNOWN, START
+    sources = np.concatenate([[IDENTITY, BOUNDARY], np.repeat(np.arange(2, phrases), counts[kept])])
+    total = len(sources)
+    firsts = np.concatenate([[0, 1, 2], 2 + spans[1:][kept]])
+    blocks = Blocks(
+        source_words, source_bounds, target_words, target_bounds, firsts, sources.astype(np.uint32),
+        np.arange(total, dtype=np.uint32), np.ones(total, np.uint32), np.zeros((total, 11), np.float32),
+        np.zeros(1, np.uint32),
+    )  # fmt: skip
+    within = np.repeat(starts % words, counts)
+    options = Options(
+        longest,
+        spans,
+        within.astype(np.int32),
+        (within + option_sizes).astype(np.int32),
+        np.arange(2, total, dtype=np.uint32),
+    )
+    return Searchable(Sentences(text, np.arange(0, len(text) + 1, words)), options, blocks)
+
+
+def weighted(task: Searchable, seed: int, features: int) -> Keys:
+    """So many features of P and W templates, most of those that may fire inside blocks and many of their joins."""
+    rng = np.random.default_rng(seed)
+    blocks = task.blocks
+    here = np.arange(2, len(blocks.sources), dtype=np.uint64)
+    words = blocks.target_words.astype(np.uint64)
+    sizes = np.diff(blocks.target_bounds)
+    lone = np.array(blocks.source_words[blocks.source_bounds[blocks.sources]], np.uint64)
+    pairs = np.stack([zipf(rng, features // 5), zipf(rng, features // 5), zipf(rng, features // 5)]).astype(np.uint64)
+    lengths = np.diff(blocks.source_bounds)[blocks.sources].astype(np.uint64)
+    found = [
+        _key(P1, here << 8), _key(P2, here << 8), _key(P2, here << 8 | 1), _key(P2, here << 8 | 2),
+        _key(P5, here << 29 | lengths[2:]),
+        _key(W1, np.repeat(lone, sizes) << 38 | words << 19),
+        _key(W3, words + 1 << 38), _key(W3, words[:-1] + 1 << 38 | words[1:] + 1 << 19),
+        _key(W3, pairs[0] + 1 << 38 | pairs[1] + 1 << 19), _key(W4, pairs[0] << 38 | pairs[1] << 19),
+        _key(W3, words[:-2] + 1 << 38 | words[1:-1] + 1 << 19 | words[2:] + 1),
+        _key(W3, pairs[0] + 1 << 38 | pairs[1] + 1 << 19 | pairs[2] + 1),
+        _key(W2, (pairs[2] % 6) << 38 | pairs[0] << 19 | pairs[1]),
+    ]  # fmt: skip
+    unique = np.unique(np.concatenate(found))
+    chosen = rng.permutation(unique)[:features]
+    keys = Keys(len(chosen))
+    keys.enter(chosen)
+    keys.set_weights(rng.normal(0, 0.1, len(chosen)).astype(np.float32))
+    return keys
+
+
+def _key(template: int, arguments: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    return np.uint64(template + 1 << 59) | arguments

@@ -1,0 +1,97 @@
+"""What blocks score by themselves.
+
+Twin: decoder/_reference/model.py
+"""
+
+from rampion._core.keys cimport fetch, home, mixed, rampion_high, slot_t
+from rampion._core.types cimport byte_t, id_t, key_t, real, row_t, small_t
+
+from .moves cimport CLOSE, OPEN, STEP
+from .search cimport weight_of
+from .templates cimport block_keys, leave_keys, move_keys, room
+
+cdef enum:
+    KINDS = 4
+
+
+cdef inline row_t backward_column(row_t kind) except? -1 nogil:
+    """BackM, BackS or BackD of the columns."""
+    return 5 if kind == STEP or kind == CLOSE else 7 if kind == OPEN else 6
+
+
+cdef inline int forward_by(row_t kind) except? -1 nogil:
+    """Where the next block must lie, seen from one that comes by this move: M 0, S 1, D 2."""
+    return 0 if kind == STEP or kind == CLOSE else 1 if kind == OPEN else 2
+
+
+def sift(const slot_t[::1] slots, byte_t[::1] sifter):  # OUT sifter
+    """Set the bit of every key of the table; `sieve` of search.pxd says which."""
+    cdef row_t at
+    cdef key_t code
+    with nogil:
+        for at in range(slots.shape[0]):
+            if slots[at].key != 0:
+                code = mixed(slots[at].key)
+                sifter[<row_t> rampion_high(code, <key_t> sifter.shape[0])] |= <byte_t> (1 << (code & 7))
+
+
+def assess(const id_t[::1] asked, row_t start, blocks, model, work, real[:, ::1] local):  # OUT local
+    """Fill local[b] for the blocks from `start` on that lack it; return how many are done: all, or room is short.
+
+    local[b, k] is what block b brings when it comes by move k, whatever stands beside it: P1, P5, W1, W3, T1, T2
+    inside, its columns, one block, its words; P2, H1 and orientation by the move; H2 by the move that must follow.
+    Keys of many blocks are made before the first is looked up. Work has six marks a block.
+    """
+    cdef const id_t[::1] sources = blocks.sources, targets = blocks.targets
+    cdef const id_t[::1] source_words = blocks.source_words, target_words = blocks.target_words
+    cdef const row_t[::1] source_bounds = blocks.source_bounds, target_bounds = blocks.target_bounds
+    cdef const small_t[:, ::1] values = blocks.values
+    cdef const slot_t[::1] slots = model.slots
+    cdef const real[::1] columns = model.columns
+    cdef real phrases = model.phrases, words = model.words
+    cdef key_t mask = model.mask
+    cdef key_t[::1] keys = work.keys
+    cdef row_t[::1] homes = work.homes, marks = work.marks
+    cdef row_t place = start, next = start, b, at, kind, source, target, column, count, runs, run, need
+    cdef real total
+    with nogil:
+        while place < asked.shape[0]:
+            count = runs = 0
+            while next < asked.shape[0] and runs + 6 <= marks.shape[0]:
+                b = asked[next]
+                if local[b, 0] != local[b, 0] or local[b, 1] != local[b, 1] or \
+                        local[b, 2] != local[b, 2] or local[b, 3] != local[b, 3]:  # another thread may be writing it
+                    source, target = sources[b], targets[b]
+                    need = room(source_bounds[source + 1] - source_bounds[source],
+                                target_bounds[target + 1] - target_bounds[target]) + 3 * KINDS
+                    if count + need > keys.shape[0]:
+                        break
+                    marks[runs], marks[runs + 1] = next, count
+                    count = block_keys(mask, b, target, source_words, source_bounds[source], source_bounds[source + 1],
+                                       target_words, target_bounds[target], target_bounds[target + 1], keys, count)
+                    for kind in range(KINDS):
+                        marks[runs + 2 + kind] = count
+                        count = move_keys(mask, b, <int> kind, keys, count)
+                        count = leave_keys(mask, b, forward_by(kind), keys, count)
+                    runs += 6
+                next += 1
+            if runs == 0 and next < asked.shape[0]:
+                break
+            for at in range(count):
+                homes[at] = home(slots, keys[at])
+                fetch(slots, homes[at])
+            for run in range(0, runs, 6):
+                b = asked[marks[run]]
+                target = targets[b]
+                total = weight_of(slots, keys, homes, marks[run + 1], marks[run + 2])
+                total += phrases + words * (target_bounds[target + 1] - target_bounds[target])
+                for column in range(5):
+                    total += columns[column] * values[b, column]
+                for kind in range(KINDS):
+                    at = marks[run + 3 + kind] if kind < KINDS - 1 else marks[run + 7] if run + 6 < runs else count
+                    local[b, kind] = total + (
+                        weight_of(slots, keys, homes, marks[run + 2 + kind], at)
+                        + columns[backward_column(kind)] * values[b, backward_column(kind)]
+                        + columns[8 + forward_by(kind)] * values[b, 8 + forward_by(kind)])
+            place = next
+    return place

@@ -1,0 +1,267 @@
+"""Beam search over block sequences (S10.1), a batch of sentences a call.
+
+Stacks hold nodes by the number of words covered. A grid is the nodes of one state, best first, times the options of
+one span, best first; what lies between the two spans is the same all over it. Of all the cells of all the grids that
+lead into a stack those are scored that promise most, their joins left aside: a threshold is sought that about `pops`
+of them reach, and the cells above it are walked row by row. That is cube pruning without a queue.
+
+Twin: decoder/_core/search.pyx. Only this one asks `model.pair`, a score in Python of two neighbouring blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf
+from typing import Any, NamedTuple
+
+from decoder._reference import templates
+from decoder._reference.model import summed, weights_of
+from decoder.states import CLOSE, FILL, NO_GAP, OPEN, ORIENTATION, REOPEN, Reordering, State
+
+HALVINGS = 40
+SMALL = 1e-9
+BOUNDARY, START, NOTHING = 1, 1, 0xFFFFFFFF
+
+
+class Node:
+    """A hypothesis, or several that no template can tell apart."""
+
+    def __init__(self, state: State, look: Any, said: int) -> None:
+        self.state, self.look, self.said = state, look, said
+        self.score = self.rank = -inf
+        self.edges: list[Edge] = []
+
+
+class Edge(NamedTuple):
+    total: float
+    score: float
+    origin: int
+    said: int
+
+
+class Grid(NamedTuple):
+    source: float
+    future: float
+    state: State
+    nodes: list[tuple[int, float]]
+    choices: list[tuple[float, int]]
+
+    def promises(self, score: float, gain: float) -> float:
+        return ((self.source + self.future) + score) + gain
+
+
+class Sentence:
+    """What is known of the options before the search; they are numbered from 1 on, 0 is the boundary."""
+
+    def __init__(self, word: int, words: list[int], options: Any, blocks: Any, model: Any, kinds: int) -> None:
+        n, longest = len(words), options.longest
+        spans = options.spans[word * longest : (word + n) * longest + 1].tolist() if n else [0]
+        self.first, self.words, self.model = spans[0], words, model
+        chosen = [BOUNDARY, *options.blocks[spans[0] : spans[-1]].tolist()]
+        self.blocks = chosen
+        self.targets = [BOUNDARY, *blocks.targets[chosen[1:]].tolist()]
+        bounds = blocks.target_bounds
+        self.said = [blocks.target_words[bounds[t] : bounds[t + 1]].tolist() for t in self.targets]
+        self.looks = [self.look(at) for at in range(len(chosen))]
+        local = model.local[chosen].tolist()
+        self.sources: dict[tuple[int, int], int] = {}
+        self.choices: dict[tuple[int, int, int], list[tuple[float, int]]] = {}
+        best: dict[tuple[int, int], float] = {}
+        for start in range(n):
+            for size in range(1, min(longest, n - start) + 1):
+                at = start * longest + size - 1
+                here = range(spans[at] - spans[0] + 1, spans[at + 1] - spans[0] + 1)
+                if not here:
+                    continue
+                self.sources[start, start + size] = int(blocks.sources[chosen[here[0]]])
+                for kind in range(kinds):
+                    pairs = [(local[at][kind], at) for at in here]
+                    self.choices[start, start + size, kind] = sorted(pairs, key=lambda pair: -pair[0])
+                best[start, start + size] = max(self.choices[start, start + size, kind][0][0] for kind in range(kinds))
+        self.rest = [-inf] * n + [0.0]
+        for start in range(n - 1, -1, -1):
+            ends = [end for end in range(start + 1, min(start + longest, n) + 1) if (start, end) in best]
+            self.rest[start] = max((best[start, end] + self.rest[end] for end in ends), default=-inf)
+
+    def look(self, at: int) -> Any:
+        """What the templates can see of an option, its span apart."""
+        if self.model.pair:
+            return self.blocks[at]
+        if self.model.mask >> templates.P3 & 1:
+            return self.targets[at]
+        if self.model.mask >> templates.W3 & 1:
+            return tuple(self.said[at][-2:])
+        return self.said[at][-1] if self.model.mask >> templates.W4 & 1 else 0
+
+    def future(self, state: State) -> float:
+        if state.gap == NO_GAP:
+            return self.rest[state.free]
+        choices = self.choices.get((state.gap, state.start, FILL))
+        return choices[0][0] + self.rest[state.free] if choices else -inf
+
+    def source(self, weights: dict[int, float], state: State, move: int, start: int, end: int) -> float:
+        """P4, W2 and the jump."""
+        last = self.sources[state.start, state.end] if state.free else BOUNDARY
+        word = self.words[state.end - 1] if state.free else START
+        jump = templates.jump_of(ORIENTATION[move], start - state.end)
+        keys = templates.source_keys(
+            self.model.mask, last, self.sources[start, end], jump, word, self.words[start]
+        )
+        return -self.model.jump * abs(start - state.end) + summed(weights, keys)
+
+    def join(self, weights: dict[int, float], last: int, said: int) -> float:
+        """P3, W3 across the join, W4; the templates of users."""
+        keys = templates.join_keys(
+            self.model.mask, self.targets[last], self.targets[said], self.said[last], self.said[said]
+        )
+        total = summed(weights, keys)
+        return total + self.model.pair(self.blocks[last], self.blocks[said]) if self.model.pair else total
+
+
+def grids_into(
+    covered: int, stacks: list[list[int]], nodes: list[Node], sentence: Sentence, limits: Any, longest: int,
+    weights: dict[int, float],
+) -> list[Grid]:
+    """All that leads into the stack of `covered` words."""
+    reordering = Reordering(min(limits.reach, longest), limits.adjacent_swaps)
+    n, grids = len(sentence.words), []
+    for size in range(1, min(longest, covered) + 1):
+        groups: dict[State, list[tuple[int, float]]] = {}
+        for at in stacks[covered - size]:
+            groups.setdefault(nodes[at].state, []).append((at, nodes[at].score))
+        for state, members in groups.items():
+            first = state.free if state.gap == NO_GAP else state.gap
+            for start in range(first, min(first + reordering.reach, n - size) + 1):
+                move = state.move(start, start + size, reordering)
+                after = state.after(start, start + size)
+                choices = sentence.choices.get((start, start + size, OPEN if move == REOPEN else move or 0))
+                if move is None or choices is None or (future := sentence.future(after)) == -inf:
+                    continue
+                source = sentence.source(weights, state, move, start, start + size)
+                grids.append(Grid(source, future, after, members, choices))
+    return grids
+
+
+def reaching(least: float, grids: list[Grid]) -> int:
+    """How many cells promise at least so much."""
+    return sum(
+        grid.promises(score, gain) >= least for grid in grids for _, score in grid.nodes for gain, _ in grid.choices
+    )
+
+
+def seek_bracket(pops: int, grids: list[Grid], window: float) -> tuple[float, float, float]:
+    """Two bounds: the upper one about and at most `pops` cells reach, the lower one as many or more; a new window.
+
+    The search begins `window` below the most promising cell; the new one is how far below it ended.
+    """
+    if sum(len(grid.nodes) * len(grid.choices) for grid in grids) <= pops:
+        return -inf, -inf, window
+    top = max(grid.promises(grid.nodes[0][1], grid.choices[0][0]) for grid in grids)
+    low, high = top - window, top
+    for _ in range(HALVINGS):
+        found = reaching(low, grids)
+        if found > pops:
+            break
+        high = low
+        if 8 * found >= 7 * pops:
+            break
+        low = top - 1.5 * (top - low)
+    for _ in range(HALVINGS):
+        if low == high:
+            break
+        middle = 0.5 * low + 0.5 * high
+        found = reaching(middle, grids)
+        if found > pops:
+            low = middle
+        else:
+            high = middle
+            if 8 * found >= 7 * pops:
+                low = middle
+    return low, high, max(top - high, SMALL)
+
+
+def take(least: float, below: float, most: int, grids: list[Grid]) -> list[tuple[Grid, int, float, int]]:
+    """The cells that promise from `least` to less than `below`, row by row, until there are `most`."""
+    found = []
+    for grid in grids:
+        for origin, score in grid.nodes:
+            for gain, said in grid.choices:
+                if len(found) < most and least <= grid.promises(score, gain) < below:
+                    found.append((grid, origin, gain, said))
+    return found
+
+
+def extend(
+    cells: list[tuple[Grid, int, float, int]], nodes: list[Node], sentence: Sentence, weights: dict[int, float]
+) -> list[Node]:
+    """The cells scored, and recombined where no template can tell their last blocks apart."""
+    fresh: dict[tuple[State, Any], Node] = {}
+    for grid, origin, gain, said in cells:
+        score = (grid.source + gain) + sentence.join(weights, nodes[origin].said, said)
+        total = nodes[origin].score + score
+        look = sentence.looks[said]
+        node = fresh.setdefault((grid.state, look), Node(grid.state, look, said))
+        if total > node.score:
+            node.score, node.rank = total, total + grid.future
+        node.edges.append(Edge(total, score, origin, said))
+    return list(fresh.values())
+
+
+def keep(beam: int, slack: float, fresh: list[Node]) -> list[Node]:
+    """The best nodes by rank, the earlier of equals; by state and best first."""
+    top = max((node.rank for node in fresh), default=-inf)
+    kept = sorted(range(len(fresh)), key=lambda at: (-fresh[at].rank, at))[:beam]
+    kept = sorted(at for at in kept if fresh[at].rank >= top - slack)
+    return sorted((fresh[at] for at in kept), key=lambda node: (node.state, -node.score))
+
+
+def searched(sentence: Sentence, limits: Any, longest: int, weights: dict[int, float]) -> list[Node]:
+    """All nodes of a sentence, the goal last, each with its edges, best derivation first."""
+    n, window = len(sentence.words), 1.0
+    start = Node(State(), sentence.looks[0], 0)
+    start.score = start.rank = 0.0
+    nodes, stacks = [start], [[0]]
+    for covered in range(1, n + 1):
+        grids = grids_into(covered, stacks, nodes, sentence, limits, longest, weights)
+        low, high, window = seek_bracket(limits.pops, grids, window)
+        cells = take(high, inf, limits.pops, grids)
+        if low < high:
+            cells += take(low, high, limits.pops - len(cells), grids)
+        kept = keep(limits.beam, limits.threshold, extend(cells, nodes, sentence, weights))
+        stacks.append(list(range(len(nodes), len(nodes) + len(kept))))
+        nodes += kept
+    goal = Node(State(n), None, 0)
+    goal.edges = [Edge(nodes[at].score, 0.0, at, 0) for at in stacks[n]]
+    nodes.append(goal)
+    for node in nodes:
+        node.edges.sort(key=lambda edge: -edge.total)
+    return nodes
+
+
+def search(sentences: Any, options: Any, blocks: Any, model: Any, limits: Any, work: Any, graph: Any, done: int) -> int:
+    """Fill the graph from sentence `done` on; return how many sentences are done: all, or room is short."""
+    bounds, weights = sentences.bounds.tolist(), weights_of(model.slots)
+    for s in range(done, len(bounds) - 1):
+        words = sentences.words[bounds[s] : bounds[s + 1]].tolist()
+        sentence = Sentence(bounds[s], words, options, blocks, model, 4 if limits.reach > 0 else 1)
+        nodes = searched(sentence, limits, options.longest, weights)
+        alive = {0, len(nodes) - 1}
+        for at in range(len(nodes) - 1, 0, -1):
+            if at in alive:
+                alive.update(edge.origin for edge in nodes[at].edges)
+        first = int(graph.bounds[s])
+        places = {at: first + place for place, at in enumerate(sorted(alive))}
+        edge = int(graph.edge_bounds[first])
+        total = sum(len(nodes[at].edges) for at in alive)
+        if first + len(alive) + 1 > len(graph.edge_bounds) or edge + total > len(graph.origins):
+            return s
+        for at, place in places.items():
+            for e, found in enumerate(nodes[at].edges, edge):
+                graph.origins[e], graph.scores[e] = places[found.origin], found.score
+                graph.options[e] = sentence.first + found.said - 1 if found.said else NOTHING
+            edge += len(nodes[at].edges)
+            graph.edge_bounds[place + 1] = edge
+        graph.bounds[s + 1] = first + len(alive)
+    return len(bounds) - 1
+
+
