@@ -9,7 +9,7 @@ from rampion._kernels import opened
 MODULES: dict[str, tuple[str, ...]] = {
     "align": ("best", "collect", "hmm", "model_one", "normalise"),
     "cube": ("cube",),
-    "emit": ("emit", "say", "tally"),
+    "emit": ("emit", "say", "worth"),
     "extract": ("extract", "tally"),
     "kbest": ("kbest",),
     "lexical": ("lexical",),
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from decoder._core.cube import cube as cube
     from decoder._core.emit import emit as emit
     from decoder._core.emit import say as say
-    from decoder._core.emit import tally as tally
+    from decoder._core.emit import worth as worth
     from decoder._core.extract import extract as extract
     from decoder._core.extract import tally as tally
     from decoder._core.kbest import kbest as kbest

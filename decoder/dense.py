@@ -58,7 +58,7 @@ def dense(
     as are JumpOut and JumpIn if jumps know no word.
     """
     values = np.empty((len(derivations.scores), len(DENSE)))
-    _kernels.tally(sentences, options, blocks, jumps, logs, derivations, values)
+    _kernels.worth(sentences, options, blocks, jumps, logs, derivations, values)
     return np.ascontiguousarray(values[:, [DENSE.index(name) for name in names]])
 
 

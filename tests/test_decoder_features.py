@@ -350,7 +350,7 @@ def test_kernels_and_twins_give_the_same_bits(seed, which):
         fill(partial(emits.say, *batch, said, tokens, case.derivations), count, 20_000, np.uint8)
         values = np.zeros((count, len(DENSE)))
         for given_logs in (logs, np.zeros(0)):
-            emits.tally(*batch, jumps_of(seed), given_logs, case.derivations, values)
+            emits.worth(*batch, jumps_of(seed), given_logs, case.derivations, values)
             answers.append(values.tolist())
         spelling = Texts.of(LABELS), *case.templates._spelt, case.templates.users.texts()
         fill(partial(spells.spell, keys, blocks, *spelling), len(keys), 400_000, np.uint8)

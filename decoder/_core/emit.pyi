@@ -18,7 +18,7 @@ def emit(
     bounds: NDArray[np.int64],
     keys: NDArray[np.uint64],
 ) -> int: ...
-def tally(
+def worth(
     sentences: Sentences,
     options: Options,
     blocks: Blocks,

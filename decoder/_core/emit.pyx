@@ -85,7 +85,7 @@ def emit(sentences, options, blocks, extras, key_t mask, derivations, row_t done
     return done
 
 
-def tally(sentences, options, blocks, jumps, logs, derivations, real[:, ::1] values):
+def worth(sentences, options, blocks, jumps, logs, derivations, real[:, ::1] values):
     """Add up the values of every derivation, in target order: a row each, a column each of decoder.dense.DENSE.
 
     logs holds log p of every word and of </s>, derivation by derivation; without logs or jumps their columns stay 0.

@@ -106,7 +106,7 @@ def emit(
     return done
 
 
-def tally(
+def worth(
     sentences: Sentences,
     options: Options,
     blocks: Blocks,

@@ -1,0 +1,197 @@
+"""The bundled decoder: a block set, perhaps a language model, and settings; to rampion one more Decoder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decoder.blocks import COLUMNS, BlockSet
+from decoder.candidates import candidates
+from decoder.dense import DENSE, FOURTEEN, SEVEN, dense, spoken, surface, texts
+from decoder.kbest import kbest, said
+from decoder.lm import Lm
+from decoder.model import Model
+from decoder.options import Derivations, Graph, Options, Sentences
+from decoder.oracle import Oracle, Truth, truth
+from decoder.search import Search, in_order, search
+from decoder.templates import Templates
+from rampion.candidates import Candidates
+from rampion.errors import InputError, RecipeError
+from rampion.features import Weights
+from rampion.keys import Keys
+from rampion.text import References, Texts
+
+Reals = NDArray[np.float64]
+Offsets = NDArray[np.int64]
+Ids = NDArray[np.uint32]
+
+SETS = {"seven": SEVEN, "fourteen": FOURTEEN}
+BATCH = 64  # sentences that go through the kernels together
+
+# What tuning starts from: Moses' defaults, for the same features (S10.10).
+INITIAL = (
+    {"PhraseST": 0.2, "PhraseTS": 0.2, "LexST": 0.2, "LexTS": 0.2, "ModelOne": 0.2, "Phrases": 0.2, "Words": 1.0}
+    | {"LM": 0.5, "LMFirst": 0.5, "LMRest": 0.5, "Jump": 0.3, "JumpOut": 0.3, "JumpIn": 0.3}
+    | dict.fromkeys(COLUMNS[5:], 0.3)
+)
+
+
+def features_of(which: str) -> tuple[tuple[str, ...], str]:
+    """Real-valued features and templates by name, divided by commas; seven and fourteen are sets of the former."""
+    names, templates = list[str](), list[str]()
+    for name in filter(None, which.split(",")):
+        if name in SETS or name in DENSE:
+            names += SETS.get(name, (name,))
+        else:
+            templates.append(name)
+    if not names and not templates:
+        raise RecipeError("a decoder without features has nothing to choose by; name some, such as fourteen or all")
+    names = list(dict.fromkeys(names))
+    if "LM" in names and {"LMFirst", "LMRest"} & set(names):
+        raise RecipeError("LM is LMFirst and LMRest together; take it, or the two")
+    return tuple(names), ",".join(templates)
+
+
+class Batch(NamedTuple):
+    """Sentences and what can be said about them; `surfaces` are the source words as they were written."""
+
+    first: int
+    sentences: Sentences
+    options: Options
+    surfaces: Texts
+
+
+class Told(NamedTuple):
+    """Derivations of a batch, their texts, and their features: dense values, and keys of those that fired."""
+
+    derivations: Derivations
+    texts: Texts
+    values: Reals
+    keys: NDArray[np.uint64]
+    key_bounds: Offsets
+
+
+Progress = Callable[[int], None]  # told how many sentences are done
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BlockDecoder:
+    """Decodes with the features asked for; the same lists for any number of threads."""
+
+    blocks: BlockSet
+    lm: Lm | None = None
+    features: str = "fourteen"
+    settings: Search = field(default_factory=Search)
+    options: int = 20  # blocks of a source phrase
+    longest: int = 8  # words of a source phrase
+    threads: int = 1
+    distinct: bool = False  # lists of different texts, not of different derivations
+    progress: Progress | None = None
+    names: tuple[str, ...] = field(init=False)
+    templates: Templates = field(init=False)
+
+    def __post_init__(self) -> None:
+        names, which = features_of(self.features)
+        if self.lm is None and any(name.startswith("LM") for name in names):
+            if self.features not in SETS:
+                raise RecipeError(f"the features {self.features} need a language model; give one, or leave LM out")
+            names = tuple(name for name in names if not name.startswith("LM"))
+        object.__setattr__(self, "names", names)
+        object.__setattr__(self, "templates", Templates(self.blocks.vocabularies, self.blocks.blocks, which))
+
+    def decode(self, segments: Sequence[str], weights: Weights, k: int) -> Candidates:
+        """The k best derivations of every segment."""
+        lines = Texts.of(segments)
+        told = [
+            self.tell(batch, kbest(graph, k, self._said(batch) if self.distinct else None))
+            for batch, graph in self.search(lines, self.model(weights))
+        ]
+        return candidates(
+            Texts.of(map(str, range(len(lines)))),
+            Texts.join([part.texts for part in told]),
+            joined([part.derivations for part in told]),
+            np.concatenate([np.zeros((0, len(self.names))), *(part.values for part in told)]),
+            self.names,
+            self.templates,
+            (
+                np.concatenate([np.zeros(0, np.uint64), *(part.keys for part in told)]),
+                chained([part.key_bounds for part in told]),
+            ),
+        )
+
+    def best(self, segments: Texts, weights: Mapping[str, float]) -> Texts:
+        """The best translation of every segment."""
+        parts = []
+        for batch, graph in self.search(segments, self.model(weights)):
+            parts.append(self._texts(batch, kbest(graph, 1)))
+        return Texts.join(parts)
+
+    def model(self, weights: Mapping[str, float]) -> Model:
+        """What the weights say; those of features that this decoder does not have say nothing."""
+        own = {name: weights[name] for name in self.names if name in weights}
+        sparse = {name: weight for name, weight in weights.items() if name not in DENSE}
+        keys = self.templates.keys(Texts.of(sparse), lenient=True)
+        known = keys != 0
+        table = Keys()
+        table.enter(keys[known])
+        table.set_weights(np.fromiter(sparse.values(), np.float64, len(sparse))[known])
+        return self.weighed(own, table)
+
+    def weighed(self, own: Mapping[str, float], table: Keys) -> Model:
+        """The model of real-valued weights by name and of a table of keys with theirs."""
+        return Model.of(self.blocks.blocks, self.templates.mask, table, own)
+
+    def batches(self, segments: Texts) -> Iterator[Batch]:
+        for first in range(0, len(segments), BATCH):
+            rows = np.arange(first, min(first + BATCH, len(segments)))
+            lines, labels = segments.take(rows), Texts.of(map(str, rows.tolist()))
+            sentences = Sentences.of(lines, self.blocks.vocabularies.source, labels)
+            options = Options.match(sentences, self.blocks.blocks, self.longest, self.options)
+            yield Batch(first, sentences, options, surface(lines))
+
+    def search(self, segments: Texts, model: Model) -> Iterator[tuple[Batch, Graph]]:
+        """The search graph of every batch, in order."""
+
+        def one(batch: Batch) -> tuple[Batch, Graph]:
+            return batch, search(batch.sentences, batch.options, model, self.settings)
+
+        for batch, graph in in_order(one, self.batches(segments), self.threads):
+            yield batch, graph
+            if self.progress:
+                self.progress(batch.first + len(batch.sentences.bounds) - 1)
+
+    def tell(self, batch: Batch, derivations: Derivations) -> Told:
+        """Texts and features of derivations."""
+        keys, bounds = self.templates.emit(batch.sentences, batch.options, derivations)
+        values = dense(
+            batch.sentences,
+            batch.options,
+            self.blocks.blocks,
+            derivations,
+            jumps=self.blocks.jumps,
+            logs=self._logs(batch, derivations),
+            names=self.names,
+        )
+        return Told(derivations, self._texts(batch, derivations), values, keys, bounds)
+
+    def oracle(self, segments: Texts, references: References, criterion: Oracle) -> Iterator[tuple[Batch, Derivations]]:
+        """The sequences of highest BLEU in this decoder's search space, batch by batch; their scores are BLEU."""
+
+        def one(batch: Batch) -> tuple[Batch, Derivations]:
+            rows = np.arange(batch.first, batch.first + len(batch.sentences.bounds) - 1)
+            wanted = truth(segments.take(rows), references.take(rows), self.blocks.vocabularies.target)
+            return batch, criterion(batch.sentences, batch.options, self.blocks.blocks, wanted)
+
+        for batch, derivations in in_order(one, self.batches(segments), self.threads):
+            yield batch, derivations
+            if self.progress:
+                self.progress(batch.first + len(batch.sentences.bounds) - 1)
+
+    def _texts(self, batch: Batch, derivations: Derivations) -> Texts:
+        target = self.blocks.vocabularies.target.texts()
+        return texts(batch.sentences, batch.options, self.blocks.blocks, target, batch.surfaces, derivations)
