@@ -8,24 +8,55 @@ from decoder._reference.search import search as search_plainly  # noqa: F401 - f
 from rampion._kernels import opened
 
 MODULES: dict[str, tuple[str, ...]] = {
+    "align": ("best", "collect", "hmm", "model_one", "normalise"),
     "cube": ("cube",),
+    "emit": ("emit", "say", "tally"),
+    "extract": ("extract", "tally"),
     "kbest": ("kbest",),
+    "lexical": ("lexical",),
+    "lexicon": ("chances", "locate", "tabulate", "transpose"),
     "lm": ("fluency", "graft"),
+    "match": ("lookup", "match"),
     "model": ("assess", "sift"),
     "oracle": ("oracle",),
     "passes": ("distances",),
+    "phrases": ("index", "number"),
     "search": ("search",),
+    "spell": ("phrase", "spell"),
+    "symmetrise": ("symmetrise",),
 }
 
 if TYPE_CHECKING:
+    from decoder._core.align import best as best
+    from decoder._core.align import collect as collect
+    from decoder._core.align import hmm as hmm
+    from decoder._core.align import model_one as model_one
+    from decoder._core.align import normalise as normalise
     from decoder._core.cube import cube as cube
+    from decoder._core.emit import emit as emit
+    from decoder._core.emit import say as say
+    from decoder._core.emit import tally as tally
+    from decoder._core.extract import extract as extract
+    from decoder._core.extract import tally as tally
     from decoder._core.kbest import kbest as kbest
+    from decoder._core.lexical import lexical as lexical
+    from decoder._core.lexicon import chances as chances
+    from decoder._core.lexicon import locate as locate
+    from decoder._core.lexicon import tabulate as tabulate
+    from decoder._core.lexicon import transpose as transpose
     from decoder._core.lm import fluency as fluency
     from decoder._core.lm import graft as graft
+    from decoder._core.match import lookup as lookup
+    from decoder._core.match import match as match
     from decoder._core.model import assess as assess
     from decoder._core.model import sift as sift
     from decoder._core.oracle import oracle as oracle
     from decoder._core.passes import distances as distances
+    from decoder._core.phrases import index as index
+    from decoder._core.phrases import number as number
     from decoder._core.search import search as search
+    from decoder._core.spell import phrase as phrase
+    from decoder._core.spell import spell as spell
+    from decoder._core.symmetrise import symmetrise as symmetrise
 else:
     globals().update(opened("decoder", MODULES))

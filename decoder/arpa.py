@@ -17,13 +17,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from decoder import lm
 from decoder.lm import BEGIN, END, MARKS, TWICE, Grams, Lm, UnusableGramError
 from rampion.errors import FormatError
-from rampion.formats.files import FilePath, line_blocks, newlines, replacing, shown
+from rampion.formats import container
+from rampion.formats.files import FilePath, head, line_blocks, newlines, replacing, shown
 from rampion.text import Texts
 from rampion.vocab import Names
 
@@ -40,9 +43,10 @@ def read(path: FilePath) -> Lm:
     """The model of an ARPA file, plain or packed."""
     counts: list[int] = []
     parts: list[list[tuple[Grams, Numbers]]] = []
-    vocabulary, section, line = Names(), "", 1
+    vocabulary, section, last = Names(), "", 1
     vocabulary.intern_all(Texts.of(MARKS))
     for line, chunk in _chunks(path):
+        last = line + newlines(chunk) - 1
         if not chunk.startswith(b"\\"):
             if section == "data":
                 counts += _counts(path, line, chunk, len(counts))
@@ -63,9 +67,21 @@ def read(path: FilePath) -> Lm:
         else:
             section = "grams"
             parts.append([])
-    raise FormatError.at(
-        shown(path), line, f"the file ends before {_next(section, len(parts), len(counts))}; expected an ARPA file"
-    )
+    missing = _next(section, len(parts), len(counts))
+    raise FormatError.at(shown(path), last, f"the file ends before {missing}; expected a whole ARPA file")
+
+
+def load(path: FilePath) -> Lm:
+    """A model in either form."""
+    return lm.read(path) if head(path).startswith(container.NAME) else read(path)
+
+
+def save(path: FilePath, model: Lm) -> None:
+    """As text if the name ends with .arpa (or .arpa.gz, .arpa.zst), else in binary form."""
+    if ".arpa" in Path(path).suffixes[-2:]:
+        write(path, model)
+    else:
+        model.write(path)
 
 
 def _next(section: str, order: int, orders: int) -> str:
@@ -144,7 +160,9 @@ def _logs(path: FilePath, lines: Numbers, tokens: NDArray[np.uint32], strings: T
                 values[place] = float(words.raw(place))
     for place in np.flatnonzero(~np.isfinite(values))[:1].tolist():
         line = lines[np.flatnonzero(places == place)[0]]
-        raise FormatError.at(shown(path), line, f"found {words.raw(place)[:60]!r}, expected a finite number")
+        raise FormatError.at(
+            shown(path), line, f"found {words.raw(place)[:60].decode(errors='replace')!r}, expected a finite number"
+        )
     return values[places]
 
 
@@ -180,10 +198,10 @@ def _model(path: FilePath, vocabulary: Names, parts: list[list[tuple[Grams, Numb
         raise FormatError.at(shown(path), line, f"the n-gram {gram!r} {what}; estimate the model again") from error
 
 
-def write(path: FilePath, lm: Lm) -> None:
+def write(path: FilePath, model: Lm) -> None:
     """The model as text; every number reads back as the same one."""
-    names = [name.decode() for name in map(lm.vocabulary.texts().raw, range(len(lm.vocabulary)))]
-    orders = lm.grams()
+    names = [name.decode() for name in map(model.vocabulary.texts().raw, range(len(model.vocabulary)))]
+    orders = model.grams()
     with replacing(path) as file:
         file.write(b"\\data\\\n")
         file.writelines(b"ngram %d=%d\n" % (order, len(grams.probs)) for order, grams in enumerate(orders, 1))

@@ -1,12 +1,12 @@
 """Modified Kneser–Ney estimation, interpolated, three discounts an order (Chen & Goodman 1999).
 
-    a(h w)    how often the n-gram stands in the text, if it is of the highest order or begins with <s>; otherwise how
-              many different words stand before it
-    p(w | h)  = (a(h w) - D(a(h w))) / Σ_v a(h v) + γ(h) p(w | h without its first word)
-    γ(h)      = what the discounts and the pruned n-grams leave of Σ_v a(h v), divided by it; below order 1 stands the
-                uniform distribution over the vocabulary without <s>
-    D(k)      = k - (k + 1) t₁ / (t₁ + 2 t₂) · t₍k₊₁₎ / t₍k₎ for k = 1, 2 and 3 (3 and more), where t₍k₎ n-grams of
-                the order have a = k; if that is not defined or not in (0, k], DEGENERATE
+a(h w)    how often the n-gram stands in the text, if it is of the highest order or begins with <s>; otherwise how
+          many different words stand before it
+p(w | h)  = (a(h w) - D(a(h w))) / Σ_v a(h v) + γ(h) p(w | h without its first word)
+γ(h)      = what the discounts and the pruned n-grams leave of Σ_v a(h v), divided by it; below order 1 stands the
+            uniform distribution over the vocabulary without <s>
+D(k)      = k - (k + 1) t₁ / (t₁ + 2 t₂) · t₍k₊₁₎ / t₍k₎ for k = 1, 2 and 3 (3 and more), where t₍k₎ n-grams of
+            the order have a = k; if that is not defined or not in (0, k], DEGENERATE
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def _longer(words: Ids, depths: Numbers, shorter: Ids, size: int) -> tuple[_Orde
 def _estimated(vocabulary: Names, words: Ids, orders: list[_Order], prune: bool) -> Estimate:
     model: list[Grams] = []
     discounts, degenerate = list[tuple[float, float, float]](), list[bool]()
-    shorter = np.full(1, 1.0 / (len(vocabulary) - 1))
+    shorter, before = np.full(1, 1.0 / (len(vocabulary) - 1)), np.zeros(0, np.int64)
     for size, order in enumerate(orders, 1):
         adjusted = order.counts
         if size < len(orders):

@@ -8,6 +8,7 @@ of the table is node len(unigrams) + i, and its key is (node of its suffix + 1) 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -48,6 +49,17 @@ class Table(NamedTuple):
     order: int
     unigrams: Array
     grams: Array
+
+
+class Fluency(NamedTuple):
+    """Sentences, words and unknown words; natural log p; perplexity a word or end, with and without unknown words."""
+
+    sentences: int
+    words: int
+    unknown: int
+    log_probability: float
+    perplexity: float
+    without_unknown: float
 
 
 class UnusableGramError(Exception):
@@ -122,6 +134,15 @@ class Lm:
         steps, _, bounds = self.steps(texts)
         return np.add.reduceat(steps, bounds[:-1] + np.arange(len(texts))) if len(texts) else steps
 
+    def perplexity(self, texts: Texts) -> Fluency:
+        """How well the model foretells the texts."""
+        steps, ids, bounds = self.steps(texts)
+        known = np.ones(len(steps), np.bool_)
+        known[np.arange(len(ids)) + np.repeat(np.arange(len(texts)), np.diff(bounds))] = ids != UNKNOWN
+        kept = steps[known]
+        means = (float(part.mean()) if len(part) else 0.0 for part in (steps, kept))
+        return Fluency(len(texts), len(ids), len(steps) - len(kept), float(steps.sum()), *(math.exp(-m) for m in means))
+
     def grams(self) -> list[Grams]:
         """The n-grams of every order, sorted; those of order 1 in the order of their ids."""
         unigrams, slots = self.table.unigrams, np.flatnonzero(self.table.grams["key"])
@@ -162,9 +183,11 @@ class Lm:
 def read(path: FilePath) -> Lm:
     """A model in binary form, its tables mapped from the file."""
     arrays, meta = container.read(path, "lm")
-    vocabulary = Names()
+    order, unigrams, slots = meta.get("order"), arrays.get("unigrams"), arrays.get("grams")
+    if type(order) is not int or order < 1 or unigrams is None or slots is None or unigrams.size % 2 or slots.size % 2:
+        raise StoreError(f"{path}: is not a whole language model; write it again")
+    vocabulary, table = Names(), Table(order, unigrams.view(UNIGRAM), slots.view(GRAM))
     vocabulary.intern_all(Texts(arrays["words"], arrays["bounds"]))
-    table = Table(meta["order"], arrays["unigrams"].view(UNIGRAM), arrays["grams"].view(GRAM))
-    if len(vocabulary) != len(table.unigrams):
+    if len(vocabulary) != len(table.unigrams) or np.all(table.grams["key"]):
         raise StoreError(f"{path}: has {len(vocabulary)} words for {len(table.unigrams)} entries; write it again")
     return Lm(vocabulary, table)

@@ -7,10 +7,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from decoder import _kernels
+from decoder.blocks import Blocks
+from rampion.errors import InputError
+from rampion.text import Texts
+from rampion.vocab import Names
+
 Reals = NDArray[np.float64]
 Offsets = NDArray[np.int64]
 Ids = NDArray[np.uint32]
 Places = NDArray[np.int32]
+
+LONGEST = 512  # words of a sentence
 
 
 class Sentences(NamedTuple):
@@ -18,6 +26,17 @@ class Sentences(NamedTuple):
 
     words: Ids
     bounds: Offsets
+
+    @classmethod
+    def of(cls, texts: Texts, names: Names, labels: Texts | None = None) -> Sentences:
+        """The texts as ids of a source vocabulary; labels are what a message calls them, or else they are numbered."""
+        words = np.empty((int(texts.bounds[-1] - texts.bounds[0]) + len(texts)) // 2, np.uint32)
+        bounds = np.empty(len(texts) + 1, np.int64)
+        _kernels.lookup(texts.blob, texts.bounds, names, words, bounds)
+        for segment in np.flatnonzero(np.diff(bounds) > LONGEST)[:1].tolist():
+            found = f"segment {labels[segment] if labels else segment}: has {np.diff(bounds)[segment]} words"
+            raise InputError(f"{found}; a sentence may have {LONGEST}: split it")
+        return cls(words[: bounds[-1]].copy(), bounds)
 
 
 class Options(NamedTuple):
@@ -32,6 +51,22 @@ class Options(NamedTuple):
     starts: Places
     ends: Places
     blocks: Ids
+
+    @classmethod
+    def match(cls, sentences: Sentences, blocks: Blocks, longest: int = 8, top: int = 20) -> Options:
+        """The first `top` blocks of every span of at most `longest` words; IDENTITY where a word alone has none."""
+        count, done = len(sentences.words), 0
+        spans = np.zeros(count * longest + 1, np.int64)
+        found, starts = np.empty(4 * count, np.uint32), np.empty(4 * count, np.int32)
+        ends = np.empty_like(starts)
+        while True:
+            done = _kernels.match(sentences, blocks, longest, top, done, spans, starts, ends, found)
+            if done == len(sentences.bounds) - 1:
+                break
+            starts, ends = np.concatenate([starts, starts]), np.concatenate([ends, ends])
+            found = np.concatenate([found, found])
+        size = spans[-1]
+        return cls(longest, spans, starts[:size].copy(), ends[:size].copy(), found[:size].copy())
 
 
 class Graph(NamedTuple):

@@ -23,6 +23,7 @@ Offsets = NDArray[np.int64]
 Ids = NDArray[np.uint32]
 
 SHARD = 64  # sentences of one call, whatever the number of threads
+BAG = ("P1", "W1")  # the templates that a bag of blocks fires
 BREVITIES = ("clipped", "unclipped", "bp+1", "nobp")  # the kernel's codes
 
 GRAM = np.dtype(
@@ -139,8 +140,9 @@ class Oracle:
                 f"with {len(truth.surfaces)}; build it from the same source text, split at whitespace"
             )
         limits = Limits(self.beam, self.best, *self.reordering, BREVITIES.index(self.brevity))
-        lengths = np.where(options.blocks == IDENTITY, 1, np.diff(blocks.target_bounds)[blocks.targets[options.blocks]])
-        letters = np.concatenate([[0], np.cumsum(lengths)])
+        targets = blocks.targets[options.blocks].astype(np.int64)
+        lengths = blocks.target_bounds[targets + 1] - blocks.target_bounds[targets]
+        letters = _summed([np.where(options.blocks == IDENTITY, 1, lengths)])
 
         def shard(first: int) -> Found:
             last = min(first + SHARD, count)
@@ -213,7 +215,7 @@ class Oracle:
 def bag(sentences: Sentences, options: Options, seed: int, first: int = 0) -> Derivations:
     """One random block of every span that any block matches (S10.7), as one sequence a sentence, worth 0.
 
-    Only P1 and W1 mean anything of it: the spans overlap. `first` is the number of the first sentence among all, so
+    Only the templates of BAG mean anything of it: the spans overlap. `first` is the number of the first sentence among all, so
     that neither batches nor threads change what is drawn.
     """
     cells = np.flatnonzero(np.diff(options.spans))

@@ -9,15 +9,17 @@ import numpy as np
 import pytest
 from bench_kbest import beam
 from graphs import everything, graphs, listed, same_bits, speech
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoder import _kernels, cube
+from decoder import _kernels, cube, lattice
 from decoder.blocks import SPECIAL
 from decoder.cube import NonLocal, rescored
 from decoder.kbest import Said, kbest
-from decoder.options import NOTHING
-from rampion.errors import InputError, RecipeError
+from decoder.lattice import Lattice
+from decoder.options import NOTHING, Graph
+from rampion.errors import FormatError, InputError, RecipeError, StoreError
+from rampion.formats import container
 from rampion.text import Texts
 from rampion.vocab import Names
 
@@ -164,3 +166,201 @@ def test_keys_have_room_for_so_many_words(monkeypatch):
 def test_rescoring_to_nothing_is_refused(k, n):
     with pytest.raises(RecipeError, match=f"k = {k}, n = {n} and looks = 20 must be 1 or more"):
         rescored(beam(np.random.default_rng(2), 1, 2, 2, 2), speech(np.random.default_rng(2)), max, k, n)
+
+
+@given(seeds, st.booleans())
+def test_distances_and_shares_are_those_of_all_paths(random, ties):
+    graph, found = graphs(random, 3, 7, 4, ties), []
+    for package in ("_core", "_reference"):
+        with kernels(package):
+            found.append([*lattice.distances(graph), *lattice.distances(graph, True)])
+    same_bits(*found)
+    assert lattice.paths(graph) == [len(everything(graph, s)) for s in range(3)]
+    forward, _, soft, _ = found[0]
+    shares = np.zeros(len(graph.options))
+    for sentence in range(3):
+        rows, goal = everything(graph, sentence), graph.bounds[sentence + 1] - 1
+        masses = np.exp([score for score, _ in rows])
+        assert forward[goal] == max((score for score, _ in rows), default=-np.inf)
+        assert np.exp(soft[goal]) == pytest.approx(masses.sum())
+        for mass, (_, path) in zip(masses, rows, strict=True):
+            shares[list(path)] += mass / masses.sum()
+    assert lattice.posteriors(graph) == pytest.approx(shares)
+
+
+def rows_of(graph, sentence):
+    return [(score, tuple(graph.options[list(path)].tolist())) for score, path in everything(graph, sentence)]
+
+
+@given(seeds, st.sampled_from([0.0, 0.5, 1.0, 3.0, np.inf]))
+def test_pruning_by_score_keeps_every_path_within_the_margin(random, margin):
+    graph = graphs(random, 3, 7, 4, True)
+    smaller = lattice.pruned(graph, margin)
+    assert lattice._mistake(Lattice(smaller._replace(options=smaller.options * 0), Texts.of(["a"]))) == ""
+    for sentence in range(3):
+        rows, kept = rows_of(graph, sentence), rows_of(smaller, sentence)
+        near = [row for row in rows if row[0] >= rows[0][0] - margin]
+        assert [row for row in kept if row[0] >= rows[0][0] - margin] == near
+        edges = {e for score, path in everything(graph, sentence) if score >= rows[0][0] - margin for e in path}
+        assert np.diff(smaller.edge_bounds[smaller.bounds])[sentence] == len(edges)
+
+
+@given(seeds, st.sampled_from([0.0, 0.1, 0.5, 1.0]))
+def test_pruning_by_posterior_keeps_the_best_path_and_no_dead_end(random, posterior):
+    graph = graphs(random, 3, 7, 4)
+    smaller = lattice.pruned(graph, posterior=posterior)
+    assert listed(kbest(smaller, 1)) == listed(kbest(graph, 1))
+    forward, backward = lattice.distances(smaller)
+    assert np.isfinite(forward[smaller.origins] + backward[lattice.targets(smaller)]).all()
+    same_bits(lattice.pruned(smaller), smaller)
+    for sentence in range(3):
+        assert set(rows_of(smaller, sentence)) <= set(rows_of(graph, sentence))
+
+
+@pytest.mark.parametrize(("margin", "posterior"), [(-1.0, 0.0), (np.nan, 0.0), (1.0, 1.5)])
+def test_what_cannot_be_pruned_by(margin, posterior):
+    with pytest.raises(RecipeError, match=f"margin {margin} and posterior {posterior}: expected 0 or more, and 0 to 1"):
+        lattice.pruned(graphs(np.random.default_rng(0)), margin, posterior)
+
+
+def test_samples_are_derivations_as_often_as_they_weigh():
+    graph = graphs(np.random.default_rng(3), 6, 6, 3)
+    graph = graph._replace(options=np.arange(len(graph.options), dtype=np.uint32))
+    found = listed(lattice.sampled(graph, 4000, 1))
+    for sentence, drawn in enumerate(found):
+        rows = rows_of(graph, sentence)
+        assert len(drawn) == (4000 if rows else 0)
+        assert drawn == sorted(drawn, key=lambda row: -row[0])
+        whole = sum(np.exp(score) for score, _ in rows)
+        for row in rows:
+            share = np.exp(row[0]) / whole
+            assert abs(drawn.count(row) / 4000 - share) < 5 * np.sqrt(share * (1 - share) / 4000) + 1e-9
+    same_bits(lattice.sampled(graph, 7, 5), lattice.sampled(graph, 7, 5))
+    assert len(lattice.sampled(graph, 0).scores) == 0
+
+
+PHRASES = ["a", "ab c", "b", "ü ☃", "c d", "e", "f", "g h i", "j", "k", "l", "%"]
+
+
+@given(seeds, st.sampled_from(["x.txt", "x.gz", "x.lattice"]))
+@settings(max_examples=30)
+def test_files_give_back_what_was_written(tmp_path_factory, random, name):
+    graph = lattice.pruned(graphs(random, 4, 7, 4))
+    path = tmp_path_factory.mktemp("lattice") / name
+    lattice.write(path, Lattice(graph, Texts.of(PHRASES)))
+    back = lattice.read(path)
+    same_bits([*back.graph[:3], back.graph.scores], [*graph[:3], graph.scores])
+    said = [PHRASES[option] if option != NOTHING else "" for option in graph.options]
+    assert [back.phrases[option] if option != NOTHING else "" for option in back.graph.options] == said
+    lattice.write(path.with_name("again.txt"), back)
+    lattice.write(path.with_name("once.txt"), Lattice(graph, Texts.of(PHRASES)))
+    assert path.with_name("again.txt").read_bytes() == path.with_name("once.txt").read_bytes()
+
+
+TEXT = """sentence 4 4
+0 1 -0.5 the
+0 2 -1 a little
+1 2 0.25 house
+2 3 1e-3
+
+sentence 2 0
+"""
+
+
+def test_a_lattice_as_text(tmp_path):
+    path = tmp_path / "x"
+    path.write_text(TEXT)
+    one = lattice.read(path)
+    assert len(one) == 2
+    best = kbest(one.graph, 5)
+    assert best.scores.tolist() == [-0.25 + 1e-3, -1 + 1e-3]
+    assert list(one.texts(best)) == ["the house", "a little"]
+    names = names_of()
+    spoken = one.said(names)
+    assert [[names.name(w) for w in spoken.says(o)] for o in range(3)] == [["the"], ["a", "little"], ["house"]]
+    same_bits(Lattice.of(one.graph, spoken, names).graph, one.graph)
+    assert Lattice.of(one.graph, spoken, names).phrases == one.phrases
+
+
+def test_a_lattice_of_a_search_holds_the_phrases_that_are_said():
+    spoken = Said(np.array([1, 0, 2, 1], np.uint32), np.array([3, 4, 5], np.uint32), np.array([0, 1, 3]),
+                  np.array([11], np.uint32))  # fmt: skip
+    graph = beam(np.random.default_rng(1), 1, 1, 3, 1)._replace(options=np.array([3, 2, 0] + [NOTHING] * 3, np.uint32))
+    found = Lattice.of(graph, spoken, names_of())
+    assert list(found.phrases) == ["b c", "i"]
+    assert found.graph.options.tolist() == [0, 1, 0] + [NOTHING] * 3
+
+
+@pytest.mark.parametrize(
+    ("line", "text", "message"),
+    [
+        (1, "sentence 4", "found 'sentence 4'; expected 'sentence NODES EDGES', two counts"),
+        (1, "sentence 4 x", "expected 'sentence NODES EDGES', two counts"),
+        (1, "sentence 11 4", "4 edges cannot join 11 nodes; expected counts that fit"),
+        (3, "0 2", "found '0 2'; expected an edge, 'ORIGIN TARGET SCORE WORDS'"),
+        (3, "0 2 nan a", "expected an edge, 'ORIGIN TARGET SCORE WORDS'"),
+        (3, "0 2 1_0 a", "expected an edge, 'ORIGIN TARGET SCORE WORDS'"),
+        (3, "2 2 1 a", "an edge leads from node 2 to node 2; expected one that leads forward"),
+        (3, "-1 2 1 a", "an edge leads from node -1 to node 2"),
+        (3, "0 4 1 a", "an edge leads from node 0 to node 4; .* in a sentence of 4 nodes"),
+        (4, "0 1 1 a", "an edge leads from node 0 to node 1; .* to node 2 or one after it"),
+        (5, "", "a sentence begins, and 1 edges of the sentence before are missing; get it again"),
+        (6, "1 3 0 b", "an edge more than its sentence was said to have"),
+        (7, "sentence 2 1", "the file ends, and 1 edges of the sentence before are missing"),
+        (3, b"0 2 1 \xff", "byte 0xff is not UTF-8"),
+    ],
+)
+def test_damaged_text_is_named_by_its_line(tmp_path, line, text, message):
+    lines = TEXT.encode().split(b"\n")
+    lines[line - 1] = text.encode() if isinstance(text, str) else text
+    path = tmp_path / "x"
+    path.write_bytes(b"\n".join(lines))
+    where = 7 if line == 5 else line
+    with pytest.raises(FormatError, match=f"x:{where}: .*{message}"):
+        lattice.read(path)
+
+
+def test_a_truncated_text_is_noticed_wherever_a_line_ends(tmp_path):
+    lines = TEXT.split("\n")
+    for count in range(1, 5):
+        (tmp_path / "x").write_text("\n".join(lines[:count]))
+        with pytest.raises(FormatError, match=f"x:{count}: the file ends"):
+            lattice.read(tmp_path / "x")
+
+
+def test_nodes_that_nothing_touches_are_not_written(tmp_path):
+    none = np.zeros(0, np.uint32)
+    graph = Graph(np.array([0, 3]), np.zeros(4, np.int64), none, none, np.zeros(0))
+    with pytest.raises(InputError, match="x: 0 edges cannot join 3 nodes; prune the lattice first"):
+        lattice.write(tmp_path / "x", Lattice(graph, Texts.of([])))
+
+
+GOOD = {
+    "bounds": np.array([0, 2]), "edge_bounds": np.array([0, 0, 1]), "origins": np.zeros(1, np.uint32),
+    "options": np.zeros(1, np.uint32), "scores": np.zeros(1), "blob": np.frombuffer(b"a", np.uint8),
+    "text_bounds": np.array([0, 1]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "message"),
+    [
+        ("bounds", np.array([0, 3]), "its bounds do not fit"),
+        ("edge_bounds", np.array([0, 2, 1]), "its bounds do not fit"),
+        ("text_bounds", np.zeros(0, np.int64), "its bounds do not fit"),
+        ("scores", np.zeros(2), "origins, options and scores of different numbers"),
+        ("origins", np.ones(1, np.uint32), "an edge that does not lead forward"),
+        ("options", np.ones(1, np.uint32), "a phrase it does not have"),
+        ("scores", np.array([np.inf]), "a score that is no finite number"),
+        ("scores", np.zeros((1, 1)), "does not have the arrays of a lattice"),
+        ("scores", np.zeros(1, np.float32), "does not have the arrays of a lattice"),
+        ("blob", np.frombuffer(b"\xff", np.uint8), "a phrase that is not UTF-8"),
+    ],
+)
+def test_damaged_binary_lattices_are_refused(tmp_path, name, array, message):
+    path = tmp_path / "x.lattice"
+    container.write(path, "lattice", GOOD, {})
+    assert len(lattice.read(path)) == 1
+    container.write(path, "lattice", GOOD | {name: array}, {})
+    with pytest.raises(StoreError, match=f"x.lattice: .*{message}.*write it again"):
+        lattice.read(path)

@@ -80,7 +80,7 @@ cdef row_t _learn(const id_t[::1] words, const row_t[::1] bounds, row_t first, r
     """Number the n-grams order by order; their suffix is what the order before found one word later. How many + 1."""
     cdef row_t n, r, place, base = bounds[first], cell, letter, size = 1
     cdef id_t node
-    grams[0].context = 0
+    grams[0].context, grams[0].order = 0, 0
     for letter in range(width):
         moves[letter] = 0
     for place in range(bounds[last] - base):
@@ -135,7 +135,7 @@ cdef row_t _spell(const id_t[::1] words, row_t start, row_t end, const id_t[::1]
     for place in range(start, end):
         letters[at] = local[words[place]]
         node = moves[grams[node].context * width + letters[at]]
-        for n in range(grams[node].order if node else 0):
+        for n in range(grams[node].order):
             phrases[p].shared[n] += 1
         at += 1
     return at
@@ -195,40 +195,46 @@ cdef inline int _compare(const hypothesis_t[::1] all, const key_t[:, ::1] bits, 
     return 0
 
 
-cdef row_t _sort(entry_t[::1] entries, row_t base, row_t size, entry_t[::1] spare,
-                 const hypothesis_t[::1] all, const key_t[:, ::1] bits) except -1 nogil:
-    """Merge entries from `base` on by key, then _compare, then age."""
-    cdef row_t run = 1, start, left, right, middle, end, place, i
+cdef row_t _merge(entry_t[::1] entries, row_t start, row_t middle, row_t end, entry_t[::1] spare,
+                  const hypothesis_t[::1] all, const key_t[:, ::1] bits) except -1 nogil:
+    """Sort entries that are sorted up to `middle` and from there on: by key, then _compare, then age."""
+    cdef row_t left = 0, right = middle, size = middle - start
     cdef bint swap
-    while run < size:
-        start = 0
-        while start + run < size:
-            left, middle, end = start, start + run, min(size, start + 2 * run)
-            right = middle
-            for i in range(left, middle):
-                spare[i] = entries[base + i]
-            for place in range(start, end):
-                if left == middle:
-                    break
-                swap = right < end and entries[base + right].key >= spare[left].key
-                if swap and entries[base + right].key == spare[left].key:
-                    swap = _compare(all, bits, entries[base + right].slot, spare[left].slot) < 0
-                if swap:
-                    entries[base + place] = entries[base + right]
-                    right += 1
-                else:
-                    entries[base + place] = spare[left]
-                    left += 1
-            start = end
-        run *= 2
+    for left in range(size):
+        spare[left] = entries[start + left]
+    left = 0
+    while left < size:
+        swap = right < end and entries[right].key >= spare[left].key
+        if swap and entries[right].key == spare[left].key:
+            swap = _compare(all, bits, entries[right].slot, spare[left].slot) < 0
+        if swap:
+            entries[start] = entries[right]
+            right += 1
+        else:
+            entries[start] = spare[left]
+            left += 1
+        start += 1
     return 0
+
+
+cdef row_t _sort(entry_t[::1] entries, row_t base, row_t settled, row_t size, entry_t[::1] spare,
+                 const hypothesis_t[::1] all, const key_t[:, ::1] bits) except -1 nogil:
+    """Sort the entries from `base` on, the first `settled` of which are sorted."""
+    cdef row_t run = 1, start
+    while run < size - settled:
+        start = base + settled
+        while start + run < base + size:
+            _merge(entries, start, start + run, min(base + size, start + 2 * run), spare, all, bits)
+            start += 2 * run
+        run *= 2
+    return _merge(entries, base, base + settled, base + size, spare, all, bits)
 
 
 cdef row_t _settle(frame_t f, stack_t[::1] stacks, row_t k, entry_t[::1] entries, entry_t[::1] spare, id_t[::1] vacant,
                    hypothesis_t[::1] all, const key_t[:, ::1] bits) except -1 nogil:
     """Join the equal, keep the `beam` best and of each the `best` oldest pasts, and give back the slots of the rest."""
     cdef row_t i, slot, base = k * f.room, kept = 0, groups = 0, pasts = 0, leader = 0, last = 0
-    _sort(entries, base, stacks[k].size, spare, all, bits)
+    _sort(entries, base, stacks[k].settled, stacks[k].size, spare, all, bits)
     for i in range(stacks[k].size):
         slot = entries[base + i].slot
         if i == 0 or entries[base + i].key != entries[base + kept - 1].key or _compare(all, bits, leader, slot) != 0:

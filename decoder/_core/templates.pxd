@@ -111,6 +111,19 @@ cdef inline row_t leave_keys(key_t mask, row_t block, int forward, key_t[::1] ke
     return at
 
 
+cdef inline row_t user_keys(
+    key_t mask, row_t block, const row_t[::1] firsts, const row_t[::1] lasts, const key_t[::1] fired,
+    key_t[::1] keys, row_t at,
+) except -1 nogil:
+    """What the user's templates fire for a block wherever it stands: fired[firsts[block]:lasts[block]]."""
+    cdef row_t i
+    if mask >> USER & 1:
+        for i in range(firsts[block], lasts[block]):
+            keys[at] = fired[i]
+            at += 1
+    return at
+
+
 cdef inline row_t source_keys(
     key_t mask, row_t last_source, row_t source, row_t jump, row_t last_word, row_t first_word,
     key_t[::1] keys, row_t at,

@@ -23,7 +23,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-COMMANDS = ("demo", "tune", "rerank", "inspect", "score", "compare", "weights", "store", "recipes", "cite")
+COMMANDS = (
+COMMANDS = (
+    "demo", "tune", "rerank", "inspect", "score", "compare", "weights", "store", "corpus", "align", "recipes", "cite",
+)
 
 
 def _version(wanted: bool) -> None:

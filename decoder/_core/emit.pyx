@@ -1,0 +1,171 @@
+"""What derivations fire, say and are worth.
+
+Twin: decoder/_reference/emit.py
+"""
+
+from rampion._core.types cimport byte_t, id_t, key_t, real, row_t, small_t
+
+from .moves cimport backward_of, forward_of, move_of
+from .templates cimport USER, block_keys, join_keys, jump_of, leave_keys, move_keys, room, source_keys, user_keys
+from .spell cimport put
+
+cdef enum:
+    IDENTITY = 0
+    BOUNDARY = 1
+    START = 1
+    BLANK = 32
+
+# The columns of decoder.dense.DENSE: first those of blocks, BACK and FORE by orientation.
+cdef enum:
+    BACK = 5
+    FORE = 8
+    PHRASES = 11
+    WORDS = 12
+    JUMP = 13
+    JUMP_OUT = 14
+    JUMP_IN = 15
+    LM = 16
+    LM_FIRST = 17
+    LM_REST = 18
+
+
+def emit(sentences, options, blocks, extras, key_t mask, derivations, row_t done, row_t[::1] bounds, key_t[::1] keys):
+    """Write the keys of every derivation from `done` on, keys[bounds[d]:bounds[d + 1]]; return how many are done.
+
+    All are, unless keys has no room. Block by block: H2 of the last one, P4, W2, P3, W3 across the join, W4, then what
+    the block fires by itself, and P2, H1; H2 of the last block towards the end comes last.
+    """
+    cdef const id_t[::1] words = sentences.words, option_blocks = options.blocks, steps = derivations.steps
+    cdef const int[::1] starts = options.starts, ends = options.ends
+    cdef const id_t[::1] sources = blocks.sources, targets = blocks.targets
+    cdef const id_t[::1] source_words = blocks.source_words, target_words = blocks.target_words
+    cdef const row_t[::1] source_bounds = blocks.source_bounds, target_bounds = blocks.target_bounds
+    cdef const row_t[::1] sentence_bounds = sentences.bounds, step_bounds = derivations.step_bounds
+    cdef const row_t[::1] derivation_bounds = derivations.bounds, firsts = extras.firsts, lasts = extras.lasts
+    cdef const key_t[::1] fired = extras.keys
+    cdef row_t s, d, i, at, first, length, start, end, last_start, last_end, free, block, last, p, q, t, u, need
+    cdef int move
+    cdef bint full = False
+    with nogil:
+        for s in range(sentence_bounds.shape[0] - 1):
+            first, length = sentence_bounds[s], sentence_bounds[s + 1] - sentence_bounds[s]
+            for d in range(max(done, derivation_bounds[s]), derivation_bounds[s + 1]):
+                at = bounds[d]
+                last_start, last_end, free, last = 0, 0, 0, BOUNDARY
+                for i in range(step_bounds[d], step_bounds[d + 1]):
+                    start, end, block = starts[steps[i]], ends[steps[i]], option_blocks[steps[i]]
+                    p, q, t, u = sources[last], sources[block], targets[last], targets[block]
+                    need = room(source_bounds[q + 1] - source_bounds[q], target_bounds[u + 1] - target_bounds[u])
+                    if mask >> USER & 1:
+                        need += lasts[block] - firsts[block]
+                    if at + need + 1 > keys.shape[0]:
+                        full = True
+                        break
+                    move = move_of(free, last_start, last_end, start)
+                    if last != BOUNDARY:
+                        at = leave_keys(mask, last, forward_of(move), keys, at)
+                    at = source_keys(mask, p, q, jump_of(move, start - last_end),
+                                     words[first + last_end - 1] if last != BOUNDARY else START, words[first + start],
+                                     keys, at)
+                    at = join_keys(mask, t, u, target_words, target_bounds[t], target_bounds[t + 1], target_bounds[u],
+                                   target_bounds[u + 1], keys, at)
+                    at = block_keys(mask, block, u, source_words, source_bounds[q], source_bounds[q + 1],
+                                    target_words, target_bounds[u], target_bounds[u + 1], keys, at)
+                    at = user_keys(mask, block, firsts, lasts, fired, keys, at)
+                    at = move_keys(mask, block, move, keys, at)
+                    last_start, last_end, free, last = start, end, max(free, end), block
+                if full:
+                    break
+                if last != BOUNDARY:
+                    at = leave_keys(mask, last, 0 if last_end == length else 2, keys, at)
+                bounds[d + 1] = at
+                done = d + 1
+            if full:
+                break
+    return done
+
+
+def tally(sentences, options, blocks, jumps, logs, derivations, real[:, ::1] values):
+    """Add up the values of every derivation, in target order: a row each, a column each of decoder.dense.DENSE.
+
+    logs holds log p of every word and of </s>, derivation by derivation; without logs or jumps their columns stay 0.
+    """
+    cdef const id_t[::1] words = sentences.words, option_blocks = options.blocks, steps = derivations.steps
+    cdef const int[::1] starts = options.starts, ends = options.ends
+    cdef const id_t[::1] targets = blocks.targets
+    cdef const small_t[:, ::1] columns = blocks.values, out = jumps.out, into = jumps.into
+    cdef const row_t[::1] sentence_bounds = sentences.bounds, step_bounds = derivations.step_bounds
+    cdef const row_t[::1] derivation_bounds = derivations.bounds, target_bounds = blocks.target_bounds
+    cdef const real[::1] given = logs
+    cdef row_t s, d, i, w = 0, first, length, start, last_start, last_end, free, block, last, jump, column
+    cdef row_t reach = out.shape[1] // 2
+    cdef int move
+    with nogil:
+        for s in range(sentence_bounds.shape[0] - 1):
+            first, length = sentence_bounds[s], sentence_bounds[s + 1] - sentence_bounds[s]
+            for d in range(derivation_bounds[s], derivation_bounds[s + 1]):
+                values[d, :] = 0.0
+                last_start, last_end, free, last = 0, 0, 0, BOUNDARY
+                for i in range(step_bounds[d], step_bounds[d + 1]):
+                    start, block = starts[steps[i]], option_blocks[steps[i]]
+                    move = move_of(free, last_start, last_end, start)
+                    for column in range(BACK):
+                        values[d, column] += columns[block, column]
+                    values[d, BACK + backward_of(move)] += columns[block, BACK + backward_of(move)]
+                    values[d, FORE + forward_of(move)] += columns[last, FORE + forward_of(move)]
+                    values[d, PHRASES] += 1.0
+                    jump = start - last_end
+                    values[d, JUMP] -= jump if jump > 0 else -jump
+                    if out.shape[0]:
+                        jump = min(max(jump, -reach), reach) + reach
+                        values[d, JUMP_OUT] += out[words[first + last_end - 1] if last != BOUNDARY else START, jump]
+                        values[d, JUMP_IN] += into[words[first + start], jump]
+                    for column in range(target_bounds[targets[block]], target_bounds[targets[block] + 1]):
+                        values[d, WORDS] += 1.0
+                        if given.shape[0]:
+                            values[d, LM] += given[w]
+                            values[d, LM_FIRST if column == target_bounds[targets[block]] else LM_REST] += given[w]
+                            w += 1
+                    last_start, last_end, free, last = start, ends[steps[i]], max(free, ends[steps[i]]), block
+                if last != BOUNDARY:
+                    column = FORE + (0 if last_end == length else 2)
+                    values[d, column] += columns[last, column]
+                if given.shape[0]:
+                    values[d, LM] += given[w]
+                    values[d, LM_REST] += given[w]
+                    w += 1
+
+
+def say(sentences, options, blocks, words, tokens, derivations, row_t done, row_t[::1] bounds, byte_t[::1] blob):
+    """Write the words of every derivation from `done` on, blob[bounds[d]:bounds[d + 1]]; return how many are done.
+
+    All are, unless blob has no room. IDENTITY says its source token; other blocks their target words, texts of words.
+    """
+    cdef const id_t[::1] option_blocks = options.blocks, steps = derivations.steps
+    cdef const int[::1] starts = options.starts
+    cdef const id_t[::1] targets = blocks.targets, target_words = blocks.target_words
+    cdef const row_t[::1] target_bounds = blocks.target_bounds, sentence_bounds = sentences.bounds
+    cdef const row_t[::1] step_bounds = derivations.step_bounds, derivation_bounds = derivations.bounds
+    cdef const byte_t[::1] spelt = words.blob, surface = tokens.blob
+    cdef const row_t[::1] spelt_bounds = words.bounds, surface_bounds = tokens.bounds
+    cdef row_t s, d, i, w, at, place, target
+    with nogil:
+        for s in range(sentence_bounds.shape[0] - 1):
+            for d in range(max(done, derivation_bounds[s]), derivation_bounds[s + 1]):
+                at = bounds[d]
+                for i in range(step_bounds[d], step_bounds[d + 1]):
+                    if option_blocks[steps[i]] == IDENTITY:
+                        place = sentence_bounds[s] + starts[steps[i]]
+                        at = put(surface, surface_bounds[place], surface_bounds[place + 1], BLANK, blob, at)
+                    else:
+                        target = targets[option_blocks[steps[i]]]
+                        for w in range(target_bounds[target], target_bounds[target + 1]):
+                            place = target_words[w]
+                            at = put(spelt, spelt_bounds[place], spelt_bounds[place + 1], BLANK, blob, at)
+                if at < 0:
+                    break
+                bounds[d + 1] = at - 1 if at > bounds[d] else at
+                done = d + 1
+            if done < derivation_bounds[s + 1]:
+                break
+    return done

@@ -1,0 +1,193 @@
+"""What derivations fire, say and are worth.
+
+Twin: decoder/_core/emit.pyx (and templates.pxd)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from decoder._reference.templates import (
+    USER,
+    block_keys,
+    join_keys,
+    jump_of,
+    leave_keys,
+    move_keys,
+    source_keys,
+)
+from decoder.states import BACKWARD, FORWARD, ORIENTATION, Reordering, State
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from decoder.blocks import Blocks
+    from decoder.dense import Distortion
+    from decoder.options import Derivations, Options, Sentences
+    from decoder.templates import Extras
+    from rampion.text import Texts
+
+IDENTITY, BOUNDARY, START = 0, 1, 1
+ANY = Reordering(1 << 30, adjacent_swaps=True)
+BACK, FORE, PHRASES, WORDS, JUMP, JUMP_OUT, JUMP_IN, LM, LM_FIRST, LM_REST = 5, 8, *range(11, 19)
+NO_ROOM = -1
+
+
+class Step(NamedTuple):
+    """A block of a derivation, and how it follows the one before."""
+
+    last: int
+    last_end: int
+    block: int
+    start: int
+    end: int
+    move: int
+
+
+def walk(options: Options, derivations: Derivations, d: int) -> Iterator[Step]:
+    """The blocks of derivation d in target order."""
+    state, last = State(), BOUNDARY
+    for step in derivations.steps[derivations.step_bounds[d] : derivations.step_bounds[d + 1]].tolist():
+        start, end, block = int(options.starts[step]), int(options.ends[step]), int(options.blocks[step])
+        move = state.move(start, end, ANY)
+        if move is None:
+            return
+        yield Step(last, state.end, block, start, end, move)
+        state, last = state.after(start, end), block
+
+
+def emit(
+    sentences: Sentences,
+    options: Options,
+    blocks: Blocks,
+    extras: Extras,
+    mask: int,
+    derivations: Derivations,
+    done: int,
+    bounds: NDArray[np.int64],
+    keys: NDArray[np.uint64],
+) -> int:
+    """Write the keys of every derivation from `done` on, keys[bounds[d]:bounds[d + 1]]; return how many are done.
+
+    All are, unless keys has no room. Block by block: H2 of the last one, P4, W2, P3, W3 across the join, W4, then what
+    the block fires by itself, and P2, H1; H2 of the last block towards the end comes last.
+    """
+    words, sources, targets = sentences.words.tolist(), blocks.sources.tolist(), blocks.targets.tolist()
+    heard, said = phrases(blocks.source_words, blocks.source_bounds), phrases(blocks.target_words, blocks.target_bounds)
+    firsts, lasts, fired = extras.firsts.tolist(), extras.lasts.tolist(), extras.keys.tolist()
+    for s, (first, end) in enumerate(pairwise(sentences.bounds.tolist())):
+        for d in range(max(done, int(derivations.bounds[s])), int(derivations.bounds[s + 1])):
+            found: list[int] = []
+            last = step = None
+            for step in walk(options, derivations, d):
+                last, block, move = step.last, step.block, step.move
+                p, q, t, u = sources[last], sources[block], targets[last], targets[block]
+                before = START
+                if last != BOUNDARY:
+                    found += leave_keys(mask, last, FORWARD[move])
+                    before = words[first + step.last_end - 1]
+                jump = jump_of(ORIENTATION[move], step.start - step.last_end)
+                found += source_keys(mask, p, q, jump, before, words[first + step.start])
+                found += join_keys(mask, t, u, said[t], said[u])
+                found += block_keys(mask, block, u, heard[q], said[u])
+                if mask >> USER & 1:
+                    found += fired[firsts[block] : lasts[block]]
+                found += move_keys(mask, block, ORIENTATION[move], BACKWARD[move])
+            if step:
+                found += leave_keys(mask, step.block, 0 if step.end == end - first else 2)
+            if bounds[d] + len(found) > len(keys):
+                return d
+            bounds[d + 1] = bounds[d] + len(found)
+            keys[bounds[d] : bounds[d + 1]] = found
+            done = d + 1
+    return done
+
+
+def tally(
+    sentences: Sentences,
+    options: Options,
+    blocks: Blocks,
+    jumps: Distortion,
+    logs: NDArray[np.float64],
+    derivations: Derivations,
+    values: NDArray[np.float64],
+) -> None:
+    """Add up the values of every derivation, in target order: a row each, a column each of decoder.dense.DENSE.
+
+    logs holds log p of every word and of </s>, derivation by derivation; without logs or jumps their columns stay 0.
+    """
+    words, columns, targets = sentences.words.tolist(), blocks.values.tolist(), blocks.targets.tolist()
+    sizes = [len(phrase) for phrase in phrases(blocks.target_words, blocks.target_bounds)]
+    out, into, given = jumps.out.tolist(), jumps.into.tolist(), iter(logs.tolist())
+    for s, (first, end) in enumerate(pairwise(sentences.bounds.tolist())):
+        for d in range(int(derivations.bounds[s]), int(derivations.bounds[s + 1])):
+            row = [0.0] * (LM_REST + 1)
+            step = None
+            for step in walk(options, derivations, d):
+                back, fore = BACK + BACKWARD[step.move], FORE + FORWARD[step.move]
+                for column in (*range(BACK), back):
+                    row[column] += columns[step.block][column]
+                row[fore] += columns[step.last][fore]
+                row[PHRASES] += 1.0
+                jump = step.start - step.last_end
+                row[JUMP] -= abs(jump)
+                if out:
+                    reach = len(out[0]) // 2
+                    place = min(max(jump, -reach), reach) + reach
+                    before = START if step.last == BOUNDARY else words[first + step.last_end - 1]
+                    row[JUMP_OUT] += out[before][place]
+                    row[JUMP_IN] += into[words[first + step.start]][place]
+                for i in range(sizes[targets[step.block]]):
+                    row[WORDS] += 1.0
+                    if len(logs):
+                        row[LM] += (log := next(given))
+                        row[LM_REST if i else LM_FIRST] += log
+            if step:
+                fore = FORE + (0 if step.end == end - first else 2)
+                row[fore] += columns[step.block][fore]
+            if len(logs):
+                row[LM] += (log := next(given))
+                row[LM_REST] += log
+            values[d] = row
+
+
+def say(
+    sentences: Sentences,
+    options: Options,
+    blocks: Blocks,
+    words: Texts,
+    tokens: Texts,
+    derivations: Derivations,
+    done: int,
+    bounds: NDArray[np.int64],
+    blob: NDArray[np.uint8],
+) -> int:
+    """Write the words of every derivation from `done` on, blob[bounds[d]:bounds[d + 1]]; return how many are done.
+
+    All are, unless blob has no room. IDENTITY says its source token; other blocks their target words, texts of words.
+    """
+    said, targets = phrases(blocks.target_words, blocks.target_bounds), blocks.targets.tolist()
+    for s, first in enumerate(sentences.bounds.tolist()[:-1]):
+        for d in range(max(done, int(derivations.bounds[s])), int(derivations.bounds[s + 1])):
+            pieces: list[bytes] = []
+            for step in derivations.steps[derivations.step_bounds[d] : derivations.step_bounds[d + 1]].tolist():
+                if options.blocks[step] == IDENTITY:
+                    pieces.append(tokens.raw(first + int(options.starts[step])))
+                else:
+                    pieces += [words.raw(word) for word in said[targets[options.blocks[step]]]]
+            text = b" ".join(pieces)
+            if bounds[d] + len(text) + bool(pieces) > len(blob):
+                return d
+            bounds[d + 1] = bounds[d] + len(text)
+            blob[bounds[d] : bounds[d + 1]] = list(text)
+            done = d + 1
+    return done
+
+
+def phrases(words: NDArray[np.uint32], bounds: NDArray[np.int64]) -> list[list[int]]:
+    """The words of every phrase."""
+    whole = words.tolist()
+    return [whole[start:end] for start, end in pairwise(bounds.tolist())]

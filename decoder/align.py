@@ -1,0 +1,564 @@
+"""Word alignment: an HMM in both directions that learn to agree, its lexical tables, and alignments as points.
+
+Each direction is IBM Model 1 (Brown et al. 1993) and then the HMM of Vogel et al. (1996), with a null word and jumps
+in a window. In all rounds of the HMM but the last, what is expected of a link is the product of both directions'
+posteriors (Liang et al. 2006), so that each corrects the other. The links of a direction are the likeliest ones, word
+by word; those of both are symmetrised.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decoder import _kernels
+from rampion.errors import FormatError, InputError, RecipeError
+from rampion.formats import container
+from rampion.formats.files import FilePath, lines, replacing, shown
+from rampion.text import Texts
+from rampion.vocab import Names
+
+Offsets = NDArray[np.int64]
+Ids = NDArray[np.uint32]
+Places = NDArray[np.int32]
+Smalls = NDArray[np.float32]
+Reals = NDArray[np.float64]
+
+METHODS = ("intersection", "union", "grow-diag", "grow-diag-final-and")
+KIND = "aligner"
+LONGEST = 200  # words of a side; a pair with a longer or an empty one takes no part
+WINDOW = 7  # jumps up to here have a weight each, all farther ones the same
+REST = 0.1  # chance of the null word
+FLOOR = 1e-9  # the least probability of a word
+LEAST = 1e-6  # a pair of words that is less likely both ways is not kept in a trained aligner
+ROUNDS = (5, 5)  # of Model 1, of the HMM
+_SHARD = 1 << 20  # pairs of words, more or less, that one task works on
+_BATCH = 8  # shards whose posteriors are in memory at a time
+
+_POINTS = re.compile(r"(?:[0-9]{1,5}-[0-9]{1,5}(?:\s+|$))*")
+_BITS = 17
+_FILES = ("source", "target", "forward", "backward")
+_UNEVEN = "{} source sentences cannot be aligned with {} target sentences; expected a target for every source sentence"
+
+_Result = TypeVar("_Result")
+
+
+class Words(NamedTuple):
+    """One side of a corpus as word ids: those of sentence s are words[bounds[s]:bounds[s + 1]]."""
+
+    words: Ids
+    bounds: Offsets
+
+
+class Uses(NamedTuple):
+    """Where each word stands: tokens order[bounds[w]:bounds[w + 1]]; owners[t] is the sentence of token t."""
+
+    order: Offsets
+    owners: Ids
+    bounds: Offsets
+
+
+class Lexicon(NamedTuple):
+    """p(word | given): the words of row `given` are words[bounds[given]:bounds[given + 1]], ascending, with values.
+
+    null[word] is p(word | null word). The inline `chance` of decoder/_core/lexicon.pxd looks up one value; a word
+    that never met `given` has FLOOR.
+    """
+
+    bounds: Offsets
+    words: Ids
+    values: Smalls
+    null: Smalls
+
+
+class Pairs(NamedTuple):
+    """Pairs of sentences for kernels: pair (i, j) of sentence s has cell cells[offsets[s] + i * target words + j]."""
+
+    source_bounds: Offsets
+    target_bounds: Offsets
+    offsets: Offsets
+    cells: Ids
+
+
+class Round(NamedTuple):
+    """What is told of a round: log-likelihood a word, forwards and backwards."""
+
+    model: str
+    number: int
+    forward: float
+    backward: float
+
+
+Watch = Callable[[Round], None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Alignment:
+    """Points of each pair of sentences, ascending: sources[p] with targets[p] for p from bounds[s] to bounds[s + 1]."""
+
+    bounds: Offsets
+    sources: Places
+    targets: Places
+
+    def __len__(self) -> int:
+        return len(self.bounds) - 1
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Alignment) and all(
+            np.array_equal(getattr(self, name), getattr(other, name)) for name in ("bounds", "sources", "targets")
+        )
+
+    def __getitem__(self, sentence: int) -> list[tuple[int, int]]:
+        inside = slice(*self.bounds[sentence : sentence + 2].tolist())
+        return list(zip(self.sources[inside].tolist(), self.targets[inside].tolist(), strict=True))
+
+    @classmethod
+    def of(cls, points: Sequence[Sequence[tuple[int, int]]]) -> Alignment:
+        ordered = [sorted(set(own)) for own in points]
+        flat = np.array([point for own in ordered for point in own], np.int32).reshape(-1, 2)
+        return cls(_bounds([len(own) for own in ordered]), flat[:, 0].copy(), flat[:, 1].copy())
+
+    def transposed(self) -> Alignment:
+        """The same points seen from the other side."""
+        owners = np.repeat(np.arange(len(self)), np.diff(self.bounds))
+        order = np.lexsort((self.sources, self.targets, owners))
+        return Alignment(self.bounds, self.targets[order], self.sources[order])
+
+
+def symmetrise(forward: Alignment, backward: Alignment, method: str = METHODS[-1]) -> Alignment:
+    """One alignment out of two: points of both; of either; or those of both and, round by round, neighbours in either.
+
+    A neighbour comes in if its source or target word has no point yet; with final-and, so do at last the points both
+    of whose words have none. A round looks at what was there before it, so source and target play the same part.
+    """
+    if method not in METHODS:
+        raise RecipeError(f"symmetrisation {method!r}: expected one of {', '.join(METHODS)}")
+    if len(forward) != len(backward):
+        raise InputError(f"one alignment has {len(forward)} sentences, the other {len(backward)}; expected the same")
+    extent = [
+        1 + max(int(getattr(one, side).max(initial=-1)) for one in (forward, backward))
+        for side in ("sources", "targets")
+    ]
+    room = len(forward.sources) + len(backward.sources)
+    bounds, sources, targets = np.empty(len(forward) + 1, np.int64), np.empty(room, np.int32), np.empty(room, np.int32)
+    rows, columns = (np.zeros(size, np.uint8) for size in extent)
+    grid = np.zeros((extent[0] + 2) * (extent[1] + 2), np.uint8)
+    step = METHODS.index(method)
+    _kernels.symmetrise(forward, backward, step, extent[1] + 2, grid, rows, columns, bounds, sources, targets)
+    return Alignment(bounds, sources[: bounds[-1]].copy(), targets[: bounds[-1]].copy())
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How alike two alignments are, the second one taken for the truth."""
+
+    precision: float
+    recall: float
+
+    @property
+    def error_rate(self) -> float:
+        """Alignment error rate with sure points only: 1 - F1 (Och and Ney 2003)."""
+        total = self.precision + self.recall
+        return 1.0 - 2.0 * self.precision * self.recall / total if total else 1.0
+
+
+def compare(found: Alignment, truth: Alignment) -> Agreement:
+    """Precision and recall of points over all sentences."""
+    common = len(symmetrise(found, truth, "intersection").sources)
+    return Agreement(common / max(1, len(found.sources)), common / max(1, len(truth.sources)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Direction:
+    """One direction: p(observed | state) of every cell and of one that stands for none; of the null word; jumps."""
+
+    flipped: bool
+    probs: Smalls
+    null: Smalls
+    jumps: Reals
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Aligner:
+    """A trained pair of models: row s of the table holds the target words that met source word s, ascending."""
+
+    sources: Names
+    targets: Names
+    bounds: Offsets
+    words: Ids
+    directions: tuple[Direction, Direction]
+
+    @classmethod
+    def train(
+        cls, source: Texts, target: Texts, *, rounds: tuple[int, int] = ROUNDS, threads: int | None = None,
+        watch: Watch | None = None,
+    ) -> Aligner:  # fmt: skip
+        """Learn from pairs of texts: `rounds` of Model 1, then of the HMM."""
+        sources, targets = Names(), Names()
+        with _corpus(_tokens(sources, source), _tokens(targets, target), threads) as corpus:
+            table = corpus.tabulate()
+            directions = corpus.begin(False), corpus.begin(True)
+            for model, count in zip(("Model 1", "HMM"), rounds, strict=True):
+                hmm = model == "HMM"
+                for number in range(1, count + 1):
+                    groups = [directions] if hmm and number < count else [directions[:1], directions[1:]]
+                    better = [pair for group in groups for pair in corpus.improved(group, hmm=hmm)]
+                    directions = better[0][0], better[1][0]
+                    if watch:
+                        watch(Round(model, number, better[0][1], better[1][1]))
+            return cls(sources, targets, *_pruned(*table, directions))
+
+    def align(
+        self, source: Texts, target: Texts, *, method: str = METHODS[-1], threads: int | None = None
+    ) -> Alignment:
+        """The points of each pair of texts."""
+        left, right = _tokens(_copy(self.sources), source), _tokens(_copy(self.targets), target)
+        with _corpus(left, right, threads) as corpus:
+            corpus.find(self.bounds, self.words)
+            forward, backward = corpus.links([corpus.fitted(one) for one in self.directions])
+        return symmetrise(forward, backward, method)
+
+    def save(self, path: FilePath) -> None:
+        arrays: dict[str, container.Array] = {"bounds": self.bounds, "words": self.words}
+        for side, names in (("source", self.sources), ("target", self.targets)):
+            texts = names.texts()
+            arrays |= {f"{side}_blob": texts.blob, f"{side}_bounds": texts.bounds}
+        for name, one in zip(("forward", "backward"), self.directions, strict=True):
+            arrays |= {f"{name}_{part}": getattr(one, part) for part in ("probs", "null", "jumps")}
+        container.write(path, KIND, arrays, {})
+
+    @classmethod
+    def load(cls, path: FilePath) -> Aligner:
+        arrays, _ = container.read(path, KIND)
+        sources, targets = Names(), Names()
+        for side, known in (("source", sources), ("target", targets)):
+            known.intern_all(Texts(arrays[f"{side}_blob"], arrays[f"{side}_bounds"]))
+        directions = [
+            Direction(flipped, *(arrays[f"{name}_{part}"] for part in ("probs", "null", "jumps")))
+            for flipped, name in ((False, "forward"), (True, "backward"))
+        ]
+        return cls(sources, targets, arrays["bounds"], arrays["words"], (directions[0], directions[1]))
+
+
+def align(
+    source: Texts, target: Texts, *, method: str = METHODS[-1], rounds: tuple[int, int] = ROUNDS,
+    threads: int | None = None, watch: Watch | None = None,
+) -> Alignment:  # fmt: skip
+    """Train an aligner on the pairs of texts, and align them with it."""
+    aligner = Aligner.train(source, target, rounds=rounds, threads=threads, watch=watch)
+    return aligner.align(source, target, method=method, threads=threads)
+
+
+def model1(given: Words, said: Words, *, rounds: int = 5, threads: int | None = None) -> Lexicon:
+    """IBM Model 1: p(word of `said` | word of `given`), ids being those of the two sides."""
+    with _corpus(given, said, threads) as corpus:
+        bounds, words = corpus.tabulate()
+        direction = corpus.begin(False)
+        for _ in range(rounds):
+            ((direction, _),) = corpus.improved([direction], hmm=False)
+    return Lexicon(bounds, words, direction.probs[:-1], direction.null)
+
+
+def read(path: FilePath, lengths: tuple[Offsets, Offsets] | None = None) -> Alignment:
+    """An alignment in Pharaoh's format, `source-target` places from 0, a line a pair of sentences.
+
+    With the numbers of words of the source and target sentences, it must fit them.
+    """
+    where, texts = shown(path), []
+    for line, text in lines(path):
+        if not _POINTS.fullmatch(text):
+            wrong = next(point for point in text.split() if not _POINTS.fullmatch(point))
+            raise FormatError.at(where, line, f"{wrong[:60]!r} is no point; expected 'source-target', for example 0-1")
+        texts.append(text)
+    if lengths and len(texts) != len(lengths[0]):
+        raise FormatError(f"{where}: has {len(texts)} lines for {len(lengths[0])} pairs of sentences; expected as many")
+    flat = np.array(" ".join(texts).replace("-", " ").split(), np.int64).reshape(-1, 2)
+    owners = np.repeat(np.arange(len(texts)), [text.count("-") for text in texts])
+    keys = np.unique(owners << 2 * _BITS | flat[:, 0] << _BITS | flat[:, 1])
+    owners, sources, targets = keys >> 2 * _BITS, keys >> _BITS & (1 << _BITS) - 1, keys & (1 << _BITS) - 1
+    if lengths:
+        for bad in np.flatnonzero((sources >= lengths[0][owners]) | (targets >= lengths[1][owners]))[:1]:
+            own = owners[bad]
+            found = f"point {sources[bad]}-{targets[bad]} is outside the sentences"
+            sizes = f"{lengths[0][own]} source and {lengths[1][own]} target words, places from 0"
+            raise FormatError.at(where, int(own) + 1, f"{found}, which have {sizes}; is it of another corpus?")
+    bounds = _bounds(np.bincount(owners, minlength=len(texts)))
+    return Alignment(bounds, sources.astype(np.int32), targets.astype(np.int32))
+
+
+def write(path: FilePath, alignment: Alignment) -> None:
+    """The alignment in Pharaoh's format."""
+    points = [f"{i}-{j}" for i, j in zip(alignment.sources.tolist(), alignment.targets.tolist(), strict=True)]
+    with replacing(path) as file:
+        file.writelines(
+            " ".join(points[first:last]).encode() + b"\n" for first, last in pairwise(alignment.bounds.tolist())
+        )
+
+
+def lengths_of(texts: Texts) -> Offsets:
+    """How many words each text has."""
+    return np.diff(_tokens(Names(), texts).bounds)
+
+
+def external(
+    source: Texts, target: Texts, *, command: str = "eflomal-align", method: str = METHODS[-1], timeout: float = 86400.0
+) -> Alignment:
+    """The points that another program finds: it is run as eflomal-align is, with -s, -t, -f and -r and four files."""
+    lengths = lengths_of(source), lengths_of(target)
+    if len(source) != len(target):
+        raise InputError(_UNEVEN.format(len(source), len(target)))
+    with tempfile.TemporaryDirectory(prefix="rampion-") as folder:
+        paths = {flag: str(Path(folder) / name) for flag, name in zip("stfr", _FILES, strict=True)}
+        for flag, texts in (("s", source), ("t", target)):
+            Path(paths[flag]).write_text("".join(f"{text}\n" for text in texts), "utf-8", newline="\n")
+        arguments = [command, *(part for flag, path in paths.items() for part in (f"-{flag}", path))]
+        try:
+            done = subprocess.run(arguments, capture_output=True, timeout=timeout)
+        except FileNotFoundError as error:
+            raise InputError(f"{command}: there is no such program; install it (pip install eflomal)") from error
+        except OSError as error:
+            raise InputError(f"{command}: cannot be run: {error.strerror}") from error
+        except subprocess.TimeoutExpired as late:
+            told = _tail(late.stderr or b"")
+            raise InputError(f"{command}: did not end within {timeout:g} s; allow it more{told}") from late
+        if done.returncode:
+            raise InputError(f"{command}: ended with code {done.returncode}{_tail(done.stderr)}")
+        for flag in "fr":
+            if not Path(paths[flag]).exists():
+                raise InputError(f"{command}: has written no {_FILES['stfr'.index(flag)]}{_tail(done.stderr)}")
+        forward, backward = (read(paths[flag], lengths) for flag in "fr")
+    return symmetrise(forward, backward, method)
+
+
+def _tail(stderr: bytes) -> str:
+    said = stderr.decode(errors="replace").strip().splitlines()[-3:]
+    return "; it said: " + " / ".join(line.strip()[:200] for line in said) if said else ", and said nothing"
+
+
+class _Corpus:
+    """Pairs of sentences, cut into shards by their words alone, so that threads never change a bit.
+
+    Memory: 4 bytes a pair of words of a pair of sentences, 24 a pair of words that meet, 64 MB of posteriors.
+    """
+
+    def __init__(self, source: Words, target: Words, pool: ThreadPoolExecutor, threads: int) -> None:
+        if len(source.bounds) != len(target.bounds):
+            raise InputError(_UNEVEN.format(len(source.bounds) - 1, len(target.bounds) - 1))
+        lengths = np.diff(source.bounds), np.diff(target.bounds)
+        self.all = len(lengths[0])
+        self.kept = np.flatnonzero(np.logical_and.reduce([(each > 0) & (each <= LONGEST) for each in lengths]))
+        self.source, self.target = _taken(source, self.kept), _taken(target, self.kept)
+        self.pool, self.threads = pool, threads
+        self.sizes = [int(side.words.max(initial=0)) + 1 for side in (self.source, self.target)]
+        offsets = _bounds(np.diff(self.source.bounds) * np.diff(self.target.bounds))
+        self.pairs = Pairs(self.source.bounds, self.target.bounds, offsets, np.zeros(0, np.uint32))
+        cuts = np.searchsorted(offsets, np.arange(0, offsets[-1] + _SHARD, _SHARD))
+        cuts = np.unique(np.minimum(cuts, len(self.kept))).tolist()
+        self.shards = list(pairwise(cuts))
+
+    def tabulate(self) -> tuple[Offsets, Ids]:
+        """The words that meet, row by row, and every pair's cell."""
+        uses = _uses(self.target, self.sizes[1])
+        bounds, words = np.zeros(self.sizes[1] + 1, np.int64), np.empty(1 << 16, np.uint32)
+        done = 0
+        while True:
+            met = np.zeros(self.sizes[0], np.uint32)
+            if (done := _kernels.tabulate(uses, self.source, done, met, bounds, words)) == self.sizes[1]:
+                break
+            words = np.concatenate([words, np.empty_like(words)])
+        rows, columns = np.empty(self.sizes[0] + 1, np.int64), np.empty(bounds[-1], np.uint32)
+        _kernels.transpose(bounds, words[: bounds[-1]], rows, columns)
+        self.find(rows, columns)
+        return rows, columns
+
+    def find(self, bounds: Offsets, words: Ids) -> None:
+        """Find every pair's cell in the table; it may lack rows and words."""
+        self.bounds = np.concatenate([bounds, np.full(max(0, self.sizes[0] + 1 - len(bounds)), len(words))])
+        self.words = words
+        self.sizes = [len(self.bounds) - 1, max(self.sizes[1], int(words.max(initial=0)) + 1)]
+        uses = _uses(self.source, self.sizes[0])
+        cells = np.empty(self.pairs.offsets[-1], np.uint32)
+        self.pairs = self.pairs._replace(cells=cells)
+        shares = np.linspace(0, uses.bounds[-1], self.threads + 1).astype(np.int64)
+        self.cuts = np.searchsorted(uses.bounds[:-1], shares).tolist()
+        self.cuts[-1] = self.sizes[0]
+
+        def locate(low: int, high: int) -> None:
+            places = np.full(self.sizes[1], len(words), np.uint32)
+            _kernels.locate(
+                self.bounds, words, uses, self.source, self.target, self.pairs.offsets, low, high, places, cells
+            )
+
+        self._each(locate, list(pairwise(self.cuts)))
+
+    def begin(self, flipped: bool) -> Direction:
+        """Every word as likely as any other, and near jumps forwards somewhat likelier."""
+        jumps = np.exp(-np.abs(np.arange(-WINDOW, WINDOW + 2) - 1.0) / 2.0)
+        chance = 1.0 / self.sizes[not flipped]
+        probs, null = (np.full(size, chance, np.float32) for size in (len(self.words) + 1, self.sizes[not flipped]))
+        return Direction(flipped, probs, null, jumps)
+
+    def fitted(self, one: Direction) -> Direction:
+        """The direction with a null probability also for words that it has never seen."""
+        unseen = max(0, self.sizes[not one.flipped] - len(one.null))
+        return replace(one, null=np.concatenate([one.null, np.full(unseen, FLOOR, np.float32)]))
+
+    def improved(self, directions: Sequence[Direction], *, hmm: bool) -> list[tuple[Direction, float]]:
+        """One round: better directions, and the log-likelihood a word that they had before.
+
+        Two directions agree: what they expect of a link is the product of what each expects.
+        """
+        counts = np.zeros(len(self.words))
+        blanks = [np.empty(len(self._observed(one).words), np.float32) for one in directions]
+        tallies = [np.zeros(2 * len(one.jumps)) for one in directions]
+        totals = [0.0] * len(directions)
+        for first, last, posteriors, told in self._expectations(directions, blanks, hmm):
+            for share in told:
+                for way, (likelihood, moves) in enumerate(share):
+                    totals[way] += likelihood
+                    tallies[way] += moves
+            for other in posteriors[1:]:
+                posteriors[0] *= other
+
+            def collect(low: int, high: int) -> None:
+                words, own = self.source.words, posteriors[0]  # noqa: B023
+                _kernels.collect(self.pairs, words, first, last, low, high, own, counts)  # noqa: B023
+
+            self._each(collect, list(pairwise(self.cuts)))
+        return [
+            (self._maximised(one, counts, blank, moves if hmm else None), total / max(1, len(blank)))
+            for one, blank, moves, total in zip(directions, blanks, tallies, totals, strict=True)
+        ]
+
+    def links(self, directions: Sequence[Direction]) -> list[Alignment]:
+        """The likeliest state of every word, direction by direction, as points of source and target."""
+        blanks = [np.empty(len(self._observed(one).words), np.float32) for one in directions]
+        links = [np.empty(len(blank), np.int32) for blank in blanks]
+        for first, last, posteriors, _ in self._expectations(directions, blanks, hmm=True):
+            for one, own, blank, found in zip(directions, posteriors, blanks, links, strict=True):
+                _kernels.best(self.pairs, one.flipped, first, last, own, blank, found)
+        return [self._alignment(one, found) for one, found in zip(directions, links, strict=True)]
+
+    def _expectations(
+        self, directions: Sequence[Direction], blanks: Sequence[Smalls], hmm: bool
+    ) -> Iterator[tuple[int, int, list[Smalls], list[list[tuple[float, Reals]]]]]:
+        """Batch by batch: its sentences, posteriors of each direction, and what each shard tells of each direction."""
+        offsets = self.pairs.offsets
+        for start in range(0, len(self.shards), _BATCH):
+            shards = self.shards[start : start + _BATCH]
+            first, last = shards[0][0], shards[-1][1]
+            posteriors = [np.empty(offsets[last] - offsets[first], np.float32) for _ in directions]
+
+            def expect(low: int, high: int) -> list[tuple[float, Reals]]:
+                inside = slice(offsets[low] - offsets[first], offsets[high] - offsets[first])  # noqa: B023
+                return [
+                    self._expect(one, low, high, own[inside], blank, hmm)
+                    for one, own, blank in zip(directions, posteriors, blanks, strict=True)  # noqa: B023
+                ]
+
+            yield first, last, posteriors, self._each(expect, shards)
+
+    def _expect(
+        self, one: Direction, low: int, high: int, posteriors: Smalls, blanks: Smalls, hmm: bool
+    ) -> tuple[float, Reals]:
+        states, seen = (np.diff(side.bounds[low : high + 1]) for side in self._sides(one))
+        width = states + len(one.jumps)
+        work = np.empty(int(((3 * seen + 6 + len(one.jumps)) * width + seen).max(initial=0)))
+        moves = np.zeros(2 * len(one.jumps))
+        arguments = self.pairs, self._observed(one).words, one.flipped, one.probs, one.null
+        if hmm:
+            told = _kernels.hmm(*arguments, one.jumps, REST, low, high, work, posteriors, blanks, moves)
+        else:
+            told = _kernels.model_one(*arguments, low, high, work, posteriors, blanks)
+        return told, moves
+
+    def _maximised(self, one: Direction, counts: Reals, blanks: Smalls, moves: Reals | None) -> Direction:
+        probs = np.full(len(self.words) + 1, FLOOR, np.float32)
+        given = self.sizes[one.flipped]
+        _kernels.normalise(self.bounds, self.words, counts, one.flipped, FLOOR, np.zeros(given), probs)
+        null = np.bincount(self._observed(one).words, blanks, self.sizes[not one.flipped])
+        null = np.maximum(null / max(null.sum(), FLOOR), FLOOR).astype(np.float32)
+        jumps = one.jumps
+        if moves is not None:
+            made, room = moves[: len(jumps)], moves[len(jumps) :]
+            jumps = np.maximum(np.divide(made, room, out=jumps.copy(), where=room > 0), FLOOR)
+            jumps /= jumps.sum()
+        return Direction(one.flipped, probs, null, jumps)
+
+    def _sides(self, one: Direction) -> tuple[Words, Words]:
+        """The states' side and the observed one."""
+        return (self.target, self.source) if one.flipped else (self.source, self.target)
+
+    def _observed(self, one: Direction) -> Words:
+        return self._sides(one)[1]
+
+    def _alignment(self, one: Direction, links: Places) -> Alignment:
+        seen = self._observed(one).bounds
+        owners = np.repeat(self.kept, np.diff(seen))
+        places = (np.arange(len(links)) - np.repeat(seen[:-1], np.diff(seen))).astype(np.int32)
+        real = links >= 0
+        bounds = _bounds(np.bincount(owners[real], minlength=self.all))
+        found = Alignment(bounds, places[real], links[real])
+        return found if one.flipped else found.transposed()
+
+    def _each(self, work: Callable[[int, int], _Result], spans: Sequence[tuple[int, int]]) -> list[_Result]:
+        return list(self.pool.map(lambda span: work(*span), spans))
+
+
+@contextmanager
+def _corpus(source: Words, target: Words, threads: int | None) -> Iterator[_Corpus]:
+    threads = threads or os.cpu_count() or 1
+    with ThreadPoolExecutor(threads) as pool:
+        yield _Corpus(source, target, pool, threads)
+
+
+def _pruned(
+    bounds: Offsets, words: Ids, directions: Sequence[Direction]
+) -> tuple[Offsets, Ids, tuple[Direction, Direction]]:
+    """The table without cells that neither direction makes anything of."""
+    kept = np.logical_or.reduce([one.probs > LEAST for one in directions])
+    kept[-1] = False
+    before = np.concatenate([[0], np.cumsum(kept)])
+    forward, backward = (
+        Direction(one.flipped, np.append(one.probs[kept], np.float32(FLOOR)), one.null, one.jumps) for one in directions
+    )
+    return before[bounds], words[kept[:-1]], (forward, backward)
+
+
+def _bounds(lengths: Sequence[int] | NDArray[np.int64]) -> Offsets:
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
+
+
+def _tokens(names: Names, texts: Texts) -> Words:
+    return Words(*names.tokens(texts))
+
+
+def _copy(names: Names) -> Names:
+    copy = Names(len(names.bounds) - 1)
+    copy.intern_all(names.texts())
+    return copy
+
+
+def _taken(side: Words, kept: Offsets) -> Words:
+    """The sentences kept."""
+    lengths = np.diff(side.bounds)
+    inside = np.zeros(len(lengths), np.bool_)
+    inside[kept] = True
+    return Words(side.words[np.repeat(inside, lengths)], _bounds(lengths[kept]))
+
+
+def _uses(side: Words, size: int) -> Uses:
+    owners = np.repeat(np.arange(len(side.bounds) - 1, dtype=np.uint32), np.diff(side.bounds))
+    return Uses(np.argsort(side.words, kind="stable"), owners, _bounds(np.bincount(side.words, minlength=size)))

@@ -1,0 +1,124 @@
+"""How one sentence was built, block by block: as text with every feature's contribution, and as a grid (SVG)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import NamedTuple
+
+from decoder.states import ORIENTATION, Reordering, State
+
+LETTERS = "RLN"
+CELL, CHARACTER, MARGIN = 30, 7.3, 14  # pixels: a word of the grid, a letter, the border
+
+
+class Step(NamedTuple):
+    """One block: the source span it covers, the words it says, and what it fired, as name to value."""
+
+    start: int
+    end: int
+    words: Sequence[str]
+    fired: Mapping[str, float]
+
+
+def orientations(steps: Sequence[Step]) -> list[str]:
+    """R, L or N of every step."""
+    state, letters = State(), []
+    anything = Reordering(10**9, adjacent_swaps=True)
+    for step in steps:
+        move = state.move(step.start, step.end, anything)
+        letters.append("?" if move is None else LETTERS[ORIENTATION[move]])
+        state = state.after(step.start, step.end)
+    return letters
+
+
+def told(
+    source: Sequence[str], steps: Sequence[Step], weights: Mapping[str, float], last: Mapping[str, float], top: int = 0
+) -> str:
+    """Every block on a line, under it its features: weight x value = contribution, the largest first.
+
+    `last` is what fires at the end of the sentence. `top` features a block are shown, 0 all of them.
+    """
+    lines, total = [], 0.0
+    rows = list(zip(steps, orientations(steps), strict=True))
+    for number, (step, letter) in enumerate(rows, 1):
+        span = f"{step.start + 1}" if step.end == step.start + 1 else f"{step.start + 1}-{step.end}"
+        gain = _gain(step.fired, weights)
+        total += gain
+        covered, said = " ".join(source[step.start : step.end]), " ".join(step.words)
+        lines.append(f"b{number} {letter} [{span}] {covered} → {said}  {gain:+.4f} = {total:+.4f}")
+        lines += _fired(step.fired, weights, top)
+    if last:
+        gain = _gain(last, weights)
+        lines += [f"end  {gain:+.4f} = {total + gain:+.4f}", *_fired(last, weights, top)]
+    return "\n".join(lines) + "\n"
+
+
+def _gain(fired: Mapping[str, float], weights: Mapping[str, float]) -> float:
+    return sum(value * weights.get(name, 0.0) for name, value in fired.items())
+
+
+def _fired(fired: Mapping[str, float], weights: Mapping[str, float], top: int) -> list[str]:
+    rows = [(value * weights.get(name, 0.0), name, value) for name, value in fired.items()]
+    rows.sort(key=lambda row: (-abs(row[0]), row[1]))
+    shown = [f"     {gain:+9.4f}  {weights.get(name, 0.0):+.4f} x {value:g}  {name}" for gain, name, value in rows]
+    if 0 < top < len(shown):
+        return [*shown[:top], f"     and {len(shown) - top} more"]
+    return shown
+
+
+def drawn(source: Sequence[str], steps: Sequence[Step], title: str = "") -> str:
+    """The source-target grid as an SVG picture: source words in columns, target words in rows, a rectangle a block."""
+    target = [word for step in steps for word in step.words]
+    left = MARGIN + CHARACTER * max((len(word) for word in target), default=1) + 8
+    above = MARGIN + (18 if title else 0) + CHARACTER * max((len(word) for word in source), default=1) * 0.75 + 8
+    width = left + CELL * len(source) + MARGIN + CHARACTER * max((len(word) for word in source[-1:]), default=0) * 0.75
+    height = above + CELL * max(len(target), 1) + MARGIN
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
+        f'height="{height:.0f}" font-family="sans-serif" font-size="12" role="img">',
+        "<style>.ink{fill:#222}.grid{stroke:#ddd}.block{fill:#3778bf;fill-opacity:.22;stroke:#3778bf;stroke-width:1.5}"
+        ".L{fill:#c44e52;stroke:#c44e52}.N{fill:#dd8452;stroke:#dd8452}"
+        ".path{fill:none;stroke:#888;stroke-dasharray:3 3}.paper{fill:#fff}"
+        "@media(prefers-color-scheme:dark){.paper{fill:#1b1b1f}.ink{fill:#ddd}.grid{stroke:#3a3a40}}"
+        "</style>",
+        f"<title>{escape(title or 'blocks')}</title>",
+        '<rect class="paper" width="100%" height="100%"/>',
+    ]
+    if title:
+        parts.append(f'<text class="ink" x="{MARGIN}" y="{MARGIN + 4}" font-weight="bold">{escape(title)}</text>')
+    for column, word in enumerate(source):
+        x = left + CELL * (column + 0.5)
+        parts.append(
+            f'<text class="ink" transform="translate({x:.1f} {above - 6:.1f}) rotate(-48)">{escape(word)}</text>'
+        )
+    parts += [
+        f'<line class="grid" x1="{left + CELL * c:.1f}" y1="{above:.1f}" x2="{left + CELL * c:.1f}" '
+        f'y2="{above + CELL * len(target):.1f}"/>'
+        for c in range(len(source) + 1)
+    ]
+    parts += [
+        f'<line class="grid" x1="{left:.1f}" y1="{above + CELL * r:.1f}" x2="{left + CELL * len(source):.1f}" '
+        f'y2="{above + CELL * r:.1f}"/>'
+        for r in range(len(target) + 1)
+    ]
+    for row, word in enumerate(target):
+        y = above + CELL * (row + 0.5) + 4
+        parts.append(f'<text class="ink" x="{left - 8:.1f}" y="{y:.1f}" text-anchor="end">{escape(word)}</text>')
+    row, corners = 0, [(left, above)]
+    blocks, labels = list[str](), list[str]()
+    for number, (step, letter) in enumerate(zip(steps, orientations(steps), strict=True), 1):
+        x, y = left + CELL * step.start, above + CELL * row
+        wide, high = CELL * (step.end - step.start), CELL * (len(step.words) or 0.3)  # nothing said: a thin line
+        corners.append((x + wide / 2, y + high / 2))
+        row += len(step.words)
+        blocks.append(
+            f'<rect class="block {letter}" x="{x + 1:.1f}" y="{y + 1:.1f}" width="{wide - 2:.1f}" '
+            f'height="{high - 2:.1f}" rx="4"/>'
+        )
+        labels.append(
+            f'<text class="ink" x="{x + wide / 2:.1f}" y="{y + high / 2 + 4:.1f}" text-anchor="middle" '
+            f'font-size="11">b{number} {letter}</text>'
+        )
+    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in corners)
+    return "\n".join([*parts, *blocks, f'<polyline class="path" points="{path}"/>', *labels, "</svg>"]) + "\n"
