@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,13 +12,16 @@ from numpy.typing import NDArray
 
 from decoder import _kernels
 from decoder.blocks import COLUMNS, Blocks
+from decoder.lm import GRAM, UNIGRAM, Lm, Table
 from rampion import _kernels as tables
 from rampion.errors import InputError
 from rampion.keys import ABSENT, SLOT, Keys
 
 Reals = NDArray[np.float64]
 Ids = NDArray[np.uint32]
-DENSE = (*COLUMNS, "Phrases", "Words", "Jump")
+FLUENCY = ("LM", "LMFirst", "LMRest")
+DENSE = (*COLUMNS, "Phrases", "Words", "Jump", *FLUENCY)
+MUTE = Table(1, np.zeros(1, UNIGRAM), np.zeros(1, GRAM))
 ROOM = 2.5  # slots a feature: most keys that a search asks for are in no table, and a crowded one says so late
 SIFT = 0.4  # bytes a slot of the sifter
 KINDS = 4  # STEP, OPEN (and REOPEN), FILL, CLOSE
@@ -27,26 +31,39 @@ class _Room(NamedTuple):
     keys: NDArray[np.uint64]
     homes: NDArray[np.int64]
     marks: NDArray[np.int64]
+    said: Ids
+    backoffs: NDArray[np.float32]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Model:
     """A weight vector, and what has been computed from it.
 
-    `slots` hold the features that weigh anything. local[b, k] is what block b brings when it comes by move k, NaN where no
-    one has asked yet. Threads may ask at the same time: they write the same numbers.
+    local[b, k] is what block b brings when it comes by move k, NaN where no one has asked yet; what a language model says of a block's
+    words by themselves is in it, and the part of its first words, which neighbours change, in heads[b]. `single` and `pair` are
+    scores in Python, of a block and of two neighbouring blocks: the first is asked once a block, the second makes the
+    search itself run in plain Python, hundreds of times slower.
     """
 
     blocks: Blocks
     mask: int
-    slots: NDArray[np.void]
+    slots: NDArray[Any]
     sifter: NDArray[np.uint8]
     columns: Reals
     phrases: float
     words: float
     jump: float
     local: Reals
-    user: Callable[[int], float] | None
+    lm: Table
+    spoken: Ids
+    lm_first: float
+    lm_rest: float
+    heads: Reals
+    end_words: Ids
+    end_backoffs: NDArray[np.float32]
+    single: Callable[[int], float] | None
+    pair: Callable[[int, int], float] | None
+    lock: Any
 
     @classmethod
     def of(
@@ -55,33 +72,51 @@ class Model:
         mask: int,
         keys: Keys,
         dense: Mapping[str, float],
-        user: Callable[[int], float] | None = None,
+        lm: Lm | None = None,
+        spoken: Ids | None = None,
+        single: Callable[[int], float] | None = None,
+        pair: Callable[[int, int], float] | None = None,
     ) -> Model:
-        """`user` is one more score of a block, in Python: slow, but asked once a block."""
+        """`mask` has a bit for each template of templates.NAMES, `keys` the weights of what they fire, `dense` those of
+        the real-valued features by name. spoken[w] is the word of the language model that target word w is."""
+        if (lm is None) != (spoken is None):
+            raise InputError("a language model needs the ids of its words, and they need the model; give both or none")
+        if lm is None and (missing := [name for name in FLUENCY if dense.get(name)]):
+            raise InputError(f"{missing[0]} has a weight, but there is no language model; give one, or no weight")
         for name, weight in dense.items():
             if name not in DENSE:
                 raise InputError(f"the model has no feature {name}; its real-valued ones are {', '.join(DENSE)}")
             if not np.isfinite(weight):
                 raise InputError(f"the weight of {name} is {weight}; a decoder needs finite weights")
-        columns = np.array([dense.get(name, 0.0) for name in COLUMNS])
-        rest = [float(dense.get(name, 0.0)) for name in ("Phrases", "Words", "Jump")]
         slots = _roomy(keys)
         sifter = np.zeros(int(SIFT * len(slots)) + 1, np.uint8)
         _kernels.sift(slots, sifter)
-        local = np.full((len(blocks.sources), KINDS), np.nan)
-        return cls(blocks, mask, slots, sifter, columns, *rest, local, user)
+        columns = np.array([dense.get(name, 0.0) for name in COLUMNS])
+        phrases, words, jump = (float(dense.get(name, 0.0)) for name in ("Phrases", "Words", "Jump"))
+        table = lm.table if lm else MUTE
+        first, rest = (float(dense.get("LM", 0.0) + dense.get(name, 0.0)) for name in ("LMFirst", "LMRest"))
+        count = len(blocks.sources)
+        ends = np.empty(count * (table.order - 1), np.uint32), np.empty(count * (table.order - 1), np.float32)
+        words_of = np.zeros(0, np.uint32) if spoken is None else spoken
+        local = np.full((count, KINDS), np.nan)
+        return cls(
+            blocks, mask, slots, sifter, columns, phrases, words, jump, local, table, words_of, first, rest,
+            np.empty(count), *ends, single, pair, Lock(),
+        )  # fmt: skip
 
     def assess(self, asked: Ids) -> None:
-        """Fill local for these blocks."""
-        fresh: Any = np.unique(asked[np.isnan(self.local[asked]).any(axis=1)]) if self.user else None
-        done, size = 0, 512
-        while done < len(asked):
-            room = _Room(np.empty(size, np.uint64), np.empty(size, np.int64), np.empty(6 * 32, np.int64))
-            done = _kernels.assess(asked, done, self.blocks, self, room, self.local)
-            size *= 2
-        if self.user:
-            for block in fresh.tolist():
-                self.local[block] += self.user(block)
+        """Fill local for these blocks; one thread at a time."""
+        with self.lock:
+            asked = asked[np.isnan(self.local[asked, 0])]
+            done, size, past = 0, 512, self.lm.order - 1
+            state = np.empty(2 * past, np.uint32), np.empty(2 * past, np.float32)
+            while done < len(asked):
+                room = _Room(np.empty(size, np.uint64), np.empty(size, np.int64), np.empty(6 * 32, np.int64), *state)
+                done = _kernels.assess(asked, done, self.blocks, self, room, self.local)
+                size *= 2
+            if self.single:
+                for block in np.unique(asked).tolist():
+                    self.local[block] += self.single(block)
 
 
 def _roomy(keys: Keys) -> NDArray[Any]:
@@ -89,7 +124,10 @@ def _roomy(keys: Keys) -> NDArray[Any]:
     slots = keys.slots
     if not (finite := np.isfinite(slots["weight"])).all():
         bad = slots[int(np.argmin(finite))]
-        raise InputError(f"the weight of feature {bad['id']} (key {bad['key']:#x}) is {bad['weight']}; a decoder needs finite weights")
+        raise InputError(
+            f"the weight of feature {bad['id']} (key {int(bad['key']):#x}) is {bad['weight']}; "
+            "a decoder needs finite weights"
+        )
     places = np.full(len(keys), ABSENT, np.uint32)
     heavy = slots["id"][slots["weight"] != 0]
     places[heavy] = heavy

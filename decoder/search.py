@@ -22,6 +22,7 @@ _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 CAP = 512  # words of a sentence: packed states have room for 1023
 EVERYTHING = sys.maxsize
+LEAST, MOST = 1 << 12, 1 << 16  # room for nodes that a search begins with
 
 NODE = np.dtype([
     ("score", "f8"), ("rank", "f8"), ("state", "u8"), ("look", "u8"), ("edge", "i8"), ("said", "u4"), ("slot", "u4"),
@@ -75,6 +76,14 @@ class Work(NamedTuple):
     sizes: NDArray[np.uint32]
     says: NDArray[np.uint32]
     table: NDArray[np.uint32]
+    openings: NDArray[np.uint32]
+    leads: NDArray[np.uint32]
+    said: NDArray[np.uint32]
+    node_words: NDArray[np.uint32]
+    fresh_words: NDArray[np.uint32]
+    node_backoffs: NDArray[np.float32]
+    fresh_backoffs: NDArray[np.float32]
+    backoffs: NDArray[np.float32]
     looks: NDArray[np.uint64]
     keys: NDArray[np.uint64]
     gains: NDArray[np.float64]
@@ -95,8 +104,11 @@ class Work(NamedTuple):
     grids: NDArray[np.void]
 
     @classmethod
-    def of(cls, room: int, words: int, longest: int, options: int) -> Work:
-        """For sentences of so many words and options; `room`, a power of two, says how much a search may keep."""
+    def of(cls, room: int, words: int, longest: int, options: int, past: int) -> Work:
+        """For sentences of so many words and options and a language model that looks at so many words of the past.
+
+        `room`, a power of two, says how much a search may keep.
+        """
 
         def ids(size: int) -> NDArray[np.uint32]:
             return np.empty(size, np.uint32)
@@ -104,11 +116,16 @@ class Work(NamedTuple):
         def reals(size: int) -> NDArray[np.float64]:
             return np.empty(size, np.float64)
 
+        def singles(size: int) -> NDArray[np.float32]:
+            return np.empty(size, np.float32)
+
         def offsets(size: int) -> NDArray[np.int64]:
             return np.empty(size, np.int64)
 
         return cls(
             ids(options + 1), ids(4 * options + 4), ids(options + 1), ids(4 * options), np.zeros(2 * room, np.uint32),
+            ids(options * past + past), ids(options + 1), ids(3 * past), ids(room * past), ids(room * past),
+            singles(room * past), singles(room * past), singles(3 * past),
             np.empty(options + 1, np.uint64), np.empty(512, np.uint64),
             reals(4 * options), reals(words + 1), reals(words * longest), reals(room), reals(3),
             offsets(512), offsets(128), offsets(words + 2), offsets(room), offsets(room),
@@ -126,11 +143,12 @@ def search(sentences: Sentences, options: Options, model: Model, settings: Searc
     model.assess(options.blocks)
     words = int(lengths.max(initial=1))
     choices = int(np.diff(options.spans[sentences.bounds * options.longest]).max(initial=0))
-    room = 1 << (min(max(settings.pops, settings.beam * (words + 2), 4096), 1 << 17) - 1).bit_length()
+    room = 1 << (min(max(settings.pops, settings.beam * (words + 2), LEAST), MOST) - 1).bit_length()
+    run = _kernels.search_plainly if model.pair else _kernels.search
     graph, done = _room(len(lengths), room), 0
     while True:
-        work = Work.of(room, words, options.longest, choices)
-        done = _kernels.search(sentences, options, model.blocks, model, settings, work, graph, done)
+        work = Work.of(room, words, options.longest, choices, model.lm.order - 1)
+        done = run(sentences, options, model.blocks, model, settings, work, graph, done)
         nodes = int(graph.bounds[done])
         edges = int(graph.edge_bounds[nodes])
         if done == len(lengths):

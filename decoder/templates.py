@@ -21,8 +21,13 @@ stands; they run once a block, so a slow one costs little:
 
     templates.add("Digits", lambda source, target: ["kept"] if source == target and source[0].isdigit() else [])
 
-A feature that must see the last block too has no place in the fast search: give it to the lists afterwards, or
-subclass the plain-Python search (decoder/_reference/search.py), a thousand times slower.
+One that must see the last block too is asked about every pair that the search compares, so that only the search in
+plain Python (decoder/_reference/search.py) knows it, some hundred times slower; that is the slow path:
+
+    templates.add_pair("Again", lambda last, block: ["word"] if last.target[-1] == block.target[0] else [])
+
+Their features are numbered as they are first met. Where threads share the templates, `prepare` them on all blocks
+first, so that the numbers do not depend on who comes first.
 """
 
 from __future__ import annotations
@@ -30,6 +35,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, reduce
+from itertools import pairwise
+from threading import Lock
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -37,16 +44,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decoder import _kernels
-from decoder.blocks import Blocks, Vocabularies
+from decoder.blocks import BOUNDARY, Blocks, Vocabularies
 from decoder.options import Derivations, Options, Sentences
 from rampion.errors import InputError, RecipeError
+from rampion.keys import Keys
 from rampion.text import Texts
 from rampion.vocab import Names
 
 Ids = NDArray[np.uint32]
 Offsets = NDArray[np.int64]
 KeyRow = NDArray[np.uint64]
-Template = Callable[[tuple[str, ...], tuple[str, ...]], Iterable[str]]
 
 NAMES = ("P1", "P2", "P3", "P4", "P5", "W1", "W2", "W3", "W4", "T1", "T2", "H1", "H2")
 GROUPS = {
@@ -59,6 +66,7 @@ GROUPS = {
     "reordering": ("H1", "H2"),
 }
 USER = 30
+USERS = np.uint64((USER + 1) << 59)
 WORDS = (1 << 19) - 2  # of a vocabulary, at most
 TURNS, SWINGS, JUMPS = ("R", "L", "N"), ("M", "S", "D"), ("R", "L", "N1", "N2", "N3", "N5")
 LABELS = (*NAMES, *TURNS, *SWINGS, *JUMPS, *map(str, range(256)))
@@ -72,6 +80,17 @@ SHAPES = {
 }  # fmt: skip
 CODES = {"o": TURNS, "m": SWINGS, "j": JUMPS, "n": tuple(map(str, range(256)))}
 SPECIAL = re.compile(r"[%/_=|\s]", re.ASCII)
+
+
+class Block(NamedTuple):
+    """A block by its words."""
+
+    source: tuple[str, ...]
+    target: tuple[str, ...]
+
+
+Template = Callable[[tuple[str, ...], tuple[str, ...]], Iterable[str]]
+PairTemplate = Callable[[Block, Block], Iterable[str]]
 
 
 class Extras(NamedTuple):
@@ -109,6 +128,9 @@ class Templates:
         self.users = Names()
         self.extras = Extras(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.uint64))
         self._functions: dict[str, Template] = {}
+        self._pairs: dict[str, PairTemplate] = {}
+        self._joins: dict[tuple[int, int], KeyRow] = {}
+        self._lock = Lock()
         worded = mask_of("word,triplets") & self.mask
         for side, names in zip(("source", "target"), vocabularies, strict=True):
             if worded and len(names) > WORDS:
@@ -120,37 +142,72 @@ class Templates:
 
     def add(self, name: str, function: Template) -> None:
         """One more template: function(source words, target words) answers the features a block fires, by name."""
-        if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII) or name in NAMES or name in self._functions:
-            taken = ", ".join((*NAMES, *self._functions))
-            raise RecipeError(f"a template cannot be called {name!r}; take letters and digits, and none of {taken}")
+        self._name(name)
         self._functions[name] = function
         self.mask |= 1 << USER
         count = len(self.blocks.sources)
         self.extras = Extras(np.full(count, -1, np.int64), np.full(count, -1, np.int64), np.zeros(0, np.uint64))
 
+    def add_pair(self, name: str, function: PairTemplate) -> None:
+        """One more template on the slow path: function(last, block) answers what the two fire as neighbours."""
+        self._name(name)
+        self._pairs[name] = function
+        self._joins.clear()
+
+    def _name(self, name: str) -> None:
+        taken = (*NAMES, *self._functions, *self._pairs)
+        if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII) or name in taken:
+            raise RecipeError(
+                f"a template cannot be called {name!r}; take letters and digits, and none of {', '.join(taken)}"
+            )
+
     def prepare(self, blocks: Ids) -> None:
         """Ask the user's templates about those of the blocks that they have not seen."""
         if not self._functions:
             return
-        fresh = np.unique(blocks)
-        fresh = fresh[self.extras.firsts[fresh] < 0]
-        fired: list[str] = []
-        firsts, lasts, keys = self.extras
-        for block in fresh.tolist():
-            source, target = self.words(block)
-            firsts[block] = len(keys) + len(fired)
-            for name, function in self._functions.items():
-                fired += [f"{name}/{escaped(feature)}" for feature in function(source, target)]
-            lasts[block] = len(keys) + len(fired)
-        fresh_keys = self.users.intern_all(Texts.of(fired)).astype(np.uint64) | np.uint64((USER + 1) << 59)
-        self.extras = Extras(firsts, lasts, np.concatenate([keys, fresh_keys]))
+        with self._lock:
+            firsts, lasts, keys = self.extras
+            fresh = np.unique(blocks)
+            parts, end = [keys], len(keys)
+            for block in fresh[firsts[fresh] < 0].tolist():
+                said = self.words(block)
+                parts.append(self._keys_of((name, function(*said)) for name, function in self._functions.items()))
+                firsts[block], lasts[block] = end, end + len(parts[-1])
+                end += len(parts[-1])
+            self.extras = Extras(firsts, lasts, np.concatenate(parts))
 
-    def words(self, block: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def join(self, last: int, block: int) -> KeyRow:
+        """What two neighbours fire by the user's templates of pairs."""
+        if (last, block) not in self._joins:
+            with self._lock:
+                both = self.words(last), self.words(block)
+                keys = self._keys_of((name, function(*both)) for name, function in self._pairs.items())
+                self._joins[last, block] = keys
+        return self._joins[last, block]
+
+    def _keys_of(self, fired: Iterable[tuple[str, Iterable[str]]]) -> KeyRow:
+        names = Texts.of(f"{name}/{escaped(feature)}" for name, features in fired for feature in features)
+        return self.users.intern_all(names).astype(np.uint64) | USERS
+
+    def scores(self, keys: Keys) -> tuple[Callable[[int], float] | None, Callable[[int, int], float] | None]:
+        """What the user's templates add to a block, and to a last block and a block, under the weights of keys."""
+
+        def alone(block: int) -> float:
+            self.prepare(np.array([block], np.uint32))
+            firsts, lasts, fired = self.extras
+            return float(keys.weigh(fired[firsts[block] : lasts[block]]).sum(dtype=np.float64))
+
+        def joined(last: int, block: int) -> float:
+            return float(keys.weigh(self.join(last, block)).sum(dtype=np.float64))
+
+        return alone if self._functions else None, joined if self._pairs else None
+
+    def words(self, block: int) -> Block:
         """The words of a block's source and target phrase."""
         blocks, (source, target) = self.blocks, self.vocabularies
         here = blocks.source_words[slice(*blocks.source_bounds[blocks.sources[block] :][:2])]
         there = blocks.target_words[slice(*blocks.target_bounds[blocks.targets[block] :][:2])]
-        return tuple(map(source.name, here.tolist())), tuple(map(target.name, there.tolist()))
+        return Block(tuple(map(source.name, here.tolist())), tuple(map(target.name, there.tolist())))
 
     def emit(self, sentences: Sentences, options: Options, derivations: Derivations) -> tuple[KeyRow, Offsets]:
         """A key for every feature that fires: those of derivation d are keys[bounds[d]:bounds[d + 1]]."""
@@ -163,8 +220,21 @@ class Templates:
                 sentences, options, self.blocks, self.extras, self.mask, derivations, done, bounds, keys
             )
             if done == count:
-                return keys[: bounds[-1]], bounds
+                break
             keys = np.concatenate([keys, np.empty_like(keys)])
+        return self._joined(options, derivations, keys, bounds) if self._pairs else (keys[: bounds[-1]], bounds)
+
+    def _joined(
+        self, options: Options, derivations: Derivations, keys: KeyRow, bounds: Offsets
+    ) -> tuple[KeyRow, Offsets]:
+        """The keys, those of the user's templates of pairs behind the others of each derivation."""
+        parts = []
+        for d, (start, end) in enumerate(pairwise(derivations.step_bounds.tolist())):
+            said = [BOUNDARY, *options.blocks[derivations.steps[start:end]].tolist()]
+            joins = [self.join(last, block) for last, block in pairwise(said)]
+            parts.append(np.concatenate([keys[bounds[d] : bounds[d + 1]], *joins]))
+        ends = np.concatenate([[0], np.cumsum([len(part) for part in parts], dtype=np.int64)])
+        return np.concatenate([keys[:0], *parts]), ends
 
     def names(self, keys: KeyRow) -> Texts:
         """The readable name of every key."""
@@ -195,11 +265,11 @@ class Templates:
 
     def _keys(self, label: str, arguments: Sequence[list[str]], count: int) -> KeyRow:
         """The keys of names of one template with so many arguments."""
-        if label in self._functions:
+        if label in self._functions or label in self._pairs:
             joined = ["/".join([label, *one]) for one in arguments]
             found = self.users.find_all(Texts.of(joined))
             self._require(found, joined, label, "of what it has fired so far")
-            return found.astype(np.uint64) | np.uint64((USER + 1) << 59)
+            return found.astype(np.uint64) | USERS
         kinds, shifts = SHAPES.get(label, ("", ()))
         most = len(kinds) + kinds.count("b")
         if not kinds or not (1 if label == "W3" else most) <= count <= most:
@@ -228,7 +298,7 @@ class Templates:
             return self._phrases[kind == "T"].find_all(Texts.of(column))
         sides = zip(*(pair.split("/") for pair in column), strict=True)
         source, target = (self._find(side, list(one)) for side, one in zip("ST", sides, strict=True))
-        pairs, order = self._pairs
+        pairs, order = self._sorted
         wanted = source << 32 | target
         places = np.minimum(np.searchsorted(pairs, wanted), len(pairs) - 1)
         return np.where((pairs[places] == wanted) & (source >= 0) & (target >= 0), order[places], -1)
@@ -255,7 +325,7 @@ class Templates:
         return tables
 
     @cached_property
-    def _pairs(self) -> tuple[Offsets, Offsets]:
+    def _sorted(self) -> tuple[Offsets, Offsets]:
         """The blocks in the order of source << 32 | target, and that number."""
         pairs = self.blocks.sources.astype(np.int64) << 32 | self.blocks.targets
         order = np.argsort(pairs, kind="stable")

@@ -26,6 +26,7 @@ from decoder.options import Derivations, Options, Sentences
 from decoder.states import Reordering, State
 from decoder.templates import GROUPS, LABELS, NAMES, WORDS, Templates, mask_of
 from rampion.errors import InputError, RecipeError
+from rampion.keys import Keys
 from rampion.text import Texts
 from rampion.vocab import Names
 
@@ -244,6 +245,45 @@ def test_a_template_of_the_user_fires_with_its_block_and_runs_once_a_block(seed)
             expected = Counter({name: count for name, count in expected.items() if count})
             assert Counter(case.templates.names(keys[bounds[d] : bounds[d + 1]])) == expected
     assert set(asked.values()) <= {1}
+
+
+@given(st.integers(0, 10**6))
+def test_a_template_of_pairs_sees_the_last_block(seed):
+    case = make(seed, "W4")
+    case.templates.add_pair("Meet", lambda last, block: [f"{last.target[-1]} {block.target[0]}", "always"])
+    keys, bounds = case.templates.emit(*case.batch)
+    for d, s in enumerate(owners(case)):
+        steps = said_by(case, d)
+        expected = evaluated(case.lines[s], steps, "W4")
+        met = Counter()
+        for name, count in expected.items():
+            met["Meet/" + name.removeprefix("W4/").replace("/", "%20")] += count
+        if steps:
+            met["Meet/always"] = len(steps)
+        assert Counter(case.templates.names(keys[bounds[d] : bounds[d + 1]])) == expected + met
+    assert case.templates.keys(case.templates.names(keys)).tolist() == keys.tolist()
+
+
+def test_the_search_asks_for_the_scores_of_the_user_s_templates():
+    templates = make(3).templates
+    assert templates.scores(Keys()) == (None, None)
+    templates.add("Size", lambda source, target: [str(len(target)), "always"])
+    templates.add_pair("Sizes", lambda last, block: [f"{len(last.target)}-{len(block.target)}"])
+    names = ["Size/1", "Size/2", "Size/3", "Size/4", "Size/always", "Sizes/1-2"]
+    weights = {name: 0.25 * 2**place for place, name in enumerate(names)}
+    every = np.arange(len(templates.blocks.sources), dtype=np.uint32)
+    templates.prepare(every)
+    two = next(block for block in every.tolist() if len(templates.words(block).target) == 2)
+    templates.join(1, two)
+    known = [name for name in names if templates.users.find(name) is not None]
+    table = Keys()
+    table.enter(templates.keys(Texts.of(known)))
+    table.set_weights(np.array([weights[name] for name in known]))
+    alone, joined = templates.scores(table)
+    for block in every.tolist():
+        size = len(templates.words(block).target)
+        assert alone(block) == weights[f"Size/{size}"] + weights["Size/always"]
+        assert joined(1, block) == (weights["Sizes/1-2"] if size == 2 else 0.0)
 
 
 def jumps_of(seed: int):

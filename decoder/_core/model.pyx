@@ -6,6 +6,7 @@ Twin: decoder/_reference/model.py
 from rampion._core.keys cimport fetch, home, mixed, rampion_high, slot_t
 from rampion._core.types cimport byte_t, id_t, key_t, real, row_t, small_t
 
+from .lm cimport Gram, NO_WORD, Word, predict
 from .moves cimport CLOSE, OPEN, STEP
 from .search cimport weight_of
 from .templates cimport block_keys, leave_keys, move_keys, room
@@ -35,11 +36,34 @@ def sift(const slot_t[::1] slots, byte_t[::1] sifter):  # OUT sifter
                 sifter[<row_t> rampion_high(code, <key_t> sifter.shape[0])] |= <byte_t> (1 << (code & 7))
 
 
+cdef inline real speak(
+    const Word[::1] unigrams, const Gram[::1] grams, row_t past, real first, real rest, const id_t[::1] spoken,
+    const id_t[::1] words, row_t start, row_t end, id_t[::1] said, small_t[::1] backoffs, real[::1] heads,
+    id_t[::1] end_words, small_t[::1] end_backoffs, row_t b,
+) except? 1 nogil:
+    """What the language model says of a block's words by themselves, of its first `past` in heads; the state after."""
+    cdef row_t i, k, at = 0
+    cdef real total = 0.0, weighed
+    heads[b] = 0.0
+    for k in range(past):
+        said[k], backoffs[k] = NO_WORD, 0
+    for i in range(end - start):
+        weighed = (rest if i > 0 else first) * predict(unigrams, grams, past, spoken[words[start + i]],
+                                                       said, backoffs, at, said, backoffs, past - at)
+        at = past - at
+        total += weighed
+        if i < past:
+            heads[b] += weighed
+    for k in range(past):
+        end_words[b * past + k], end_backoffs[b * past + k] = said[at + k], backoffs[at + k]
+    return total
+
+
 def assess(const id_t[::1] asked, row_t start, blocks, model, work, real[:, ::1] local):  # OUT local
     """Fill local[b] for the blocks from `start` on that lack it; return how many are done: all, or room is short.
 
     local[b, k] is what block b brings when it comes by move k, whatever stands beside it: P1, P5, W1, W3, T1, T2
-    inside, its columns, one block, its words; P2, H1 and orientation by the move; H2 by the move that must follow.
+    inside, its columns, one block, its words, and what the language model says of them by themselves; P2, H1 and orientation by the move; H2 by the move that must follow.
     Keys of many blocks are made before the first is looked up. Work has six marks a block.
     """
     cdef const id_t[::1] sources = blocks.sources, targets = blocks.targets
@@ -48,19 +72,24 @@ def assess(const id_t[::1] asked, row_t start, blocks, model, work, real[:, ::1]
     cdef const small_t[:, ::1] values = blocks.values
     cdef const slot_t[::1] slots = model.slots
     cdef const real[::1] columns = model.columns
-    cdef real phrases = model.phrases, words = model.words
+    cdef real phrases = model.phrases, words = model.words, first = model.lm_first, rest = model.lm_rest
+    cdef const Word[::1] unigrams = model.lm.unigrams
+    cdef const Gram[::1] grams = model.lm.grams
+    cdef const id_t[::1] spoken = model.spoken
+    cdef id_t[::1] end_words = model.end_words, said = work.said
+    cdef small_t[::1] end_backoffs = model.end_backoffs, backoffs = work.backoffs
+    cdef real[::1] heads = model.heads
     cdef key_t mask = model.mask
     cdef key_t[::1] keys = work.keys
     cdef row_t[::1] homes = work.homes, marks = work.marks
-    cdef row_t place = start, next = start, b, at, kind, source, target, column, count, runs, run, need
+    cdef row_t past = model.lm.order - 1, place = start, next = start, b, at, kind, source, target, column, count, runs, run, need
     cdef real total
     with nogil:
         while place < asked.shape[0]:
             count = runs = 0
             while next < asked.shape[0] and runs + 6 <= marks.shape[0]:
                 b = asked[next]
-                if local[b, 0] != local[b, 0] or local[b, 1] != local[b, 1] or \
-                        local[b, 2] != local[b, 2] or local[b, 3] != local[b, 3]:  # another thread may be writing it
+                if local[b, 0] != local[b, 0]:
                     source, target = sources[b], targets[b]
                     need = room(source_bounds[source + 1] - source_bounds[source],
                                 target_bounds[target + 1] - target_bounds[target]) + 3 * KINDS
@@ -87,6 +116,9 @@ def assess(const id_t[::1] asked, row_t start, blocks, model, work, real[:, ::1]
                 total += phrases + words * (target_bounds[target + 1] - target_bounds[target])
                 for column in range(5):
                     total += columns[column] * values[b, column]
+                if spoken.shape[0] > 0:
+                    total += speak(unigrams, grams, past, first, rest, spoken, target_words, target_bounds[target],
+                                   target_bounds[target + 1], said, backoffs, heads, end_words, end_backoffs, b)
                 for kind in range(KINDS):
                     at = marks[run + 3 + kind] if kind < KINDS - 1 else marks[run + 7] if run + 6 < runs else count
                     local[b, kind] = total + (

@@ -12,18 +12,27 @@ One algorithm, hence one file, longer than a kernel should be. Twin: decoder/_re
 from libc.math cimport INFINITY
 
 from rampion._core.keys cimport slot_t
-from rampion._core.types cimport byte_t, id_t, key_t, real, row_t
+from rampion._core.types cimport byte_t, id_t, key_t, real, row_t, small_t
 
+from .lm cimport Gram, NO_WORD, Word, key_of, predict
+from .lm cimport home as gram_home
 from .moves cimport CLOSE, FILL, NO_GAP, OPEN, STEP
 from .search cimport (arrange, edge_t, end_of, free_of, gap_of, grid_t, group_t, node_t, nth, packed,
                       sieve, start_of, weight_of)
 from .templates cimport P3, W3, W4, join_keys, jump_of, source_keys
 
+cdef extern from *:
+    """
+    #define rampion_expect(gram) __builtin_prefetch(&(gram))
+    """
+    void rampion_expect(const Gram& gram) nogil
+
 cdef enum:
     BATCH = 64   # cells or grids whose keys are made before the first is looked up
     FULL = -2
     BOUNDARY = 1
-    START = 1
+    START = 1  # <s>, also of the language model
+    END = 2
     NOTHING = 0xFFFFFFFF
     HALVINGS = 40
 
@@ -69,7 +78,7 @@ cdef inline row_t prepare(
     key_t mask, row_t kinds, row_t longest, row_t word, row_t n, const row_t[::1] spans, const id_t[::1] option_blocks,
     const id_t[::1] targets_of, const id_t[::1] words, const row_t[::1] bounds, const real[:, ::1] local,
     id_t[::1] targets, id_t[::1] tips, id_t[::1] sizes, key_t[::1] looks, real[::1] gains, id_t[::1] says,
-    real[::1] rest, real[::1] fills,
+    real[::1] rest, real[::1] fills, row_t past, const id_t[::1] spoken, id_t[::1] openings, id_t[::1] leads,
 ) except? -1 nogil:
     """All that is known of the options before the search; how many there are."""
     cdef row_t first = spans[word * longest], count = spans[(word + n) * longest] - first, at, target
@@ -79,6 +88,9 @@ cdef inline row_t prepare(
     for at in range(count):
         target = targets_of[option_blocks[first + at]]
         look_at(mask, at + 1, target, words, bounds[target], bounds[target + 1], targets, tips, sizes, looks)
+        leads[at + 1] = <id_t> min(past, bounds[target + 1] - bounds[target])
+        for start in range(leads[at + 1]):
+            openings[(at + 1) * past + start] = spoken[words[bounds[target] + start]]
     rest[n] = 0.0
     for start in range(n - 1, -1, -1):
         rest[start] = -INFINITY
@@ -264,13 +276,52 @@ cdef inline row_t take(real least, real below, row_t most, const grid_t[::1] gri
     return found
 
 
-cdef inline row_t merge(row_t e, const grid_t[::1] grids, const node_t[::1] nodes, const key_t[::1] looks,
-                        edge_t[::1] tries, node_t[::1] fresh, row_t count, id_t[::1] table) except? -1 nogil:
+cdef inline real hear(
+    row_t past, real first, real rest, const Word[::1] unigrams, const Gram[::1] grams, const id_t[::1] openings,
+    const id_t[::1] leads, row_t said, row_t block, const id_t[::1] end_words, const small_t[::1] end_backoffs,
+    const id_t[::1] node_words, const small_t[::1] node_backoffs, row_t node, id_t[::1] words, small_t[::1] backoffs,
+) except? 1 nogil:
+    """What the language model says of the first words of an option after a node; words[2 * past:] is the state then."""
+    cdef row_t i, k, at = 0
+    cdef real total = first * predict(unigrams, grams, past, openings[said * past], node_words, node_backoffs,
+                                      node * past, words, backoffs, 0)
+    for i in range(1, leads[said]):
+        total += rest * predict(unigrams, grams, past, openings[said * past + i], words, backoffs, at,
+                                words, backoffs, past - at)
+        at = past - at
+    for k in range(past):
+        if leads[said] == past:
+            words[2 * past + k], backoffs[2 * past + k] = end_words[block * past + k], end_backoffs[block * past + k]
+        else:
+            words[2 * past + k], backoffs[2 * past + k] = words[at + k], backoffs[at + k]
+    return total
+
+
+cdef inline bint alike(const node_t[::1] fresh, row_t at, key_t state, key_t look, row_t past,
+                       const id_t[::1] fresh_words, const id_t[::1] words) except? -1 nogil:
+    """Whether nothing that is still to come can tell the node from one of this state, look and history."""
+    cdef row_t k
+    if fresh[at].state != state or fresh[at].look != look:
+        return False
+    for k in range(past):
+        if fresh_words[at * past + k] != words[2 * past + k]:
+            return False
+    return True
+
+
+cdef inline row_t merge(
+    row_t e, const grid_t[::1] grids, const key_t[::1] looks, edge_t[::1] tries, node_t[::1] fresh, row_t count,
+    id_t[::1] table, row_t past, const id_t[::1] words, const small_t[::1] backoffs, id_t[::1] fresh_words,
+    small_t[::1] fresh_backoffs,
+) except? -1 nogil:
     """Lead an edge into the fresh node it reaches, a new one if need be; how many there are, or FULL."""
     cdef key_t state = grids[tries[e].next].state, look = looks[tries[e].said]
-    cdef key_t mixed = (state ^ look * <key_t> 0x9E3779B97F4A7C15) * <key_t> 0xD6E8FEB86659FD93
-    cdef row_t slot = <row_t> (mixed >> 32) & (table.shape[0] - 1), at
-    while table[slot] != 0 and (fresh[table[slot] - 1].state != state or fresh[table[slot] - 1].look != look):
+    cdef key_t code = (state ^ look * <key_t> 0x9E3779B97F4A7C15) * <key_t> 0xD6E8FEB86659FD93
+    cdef row_t slot, at, k
+    for k in range(past):
+        code = (code ^ words[2 * past + k] ^ code >> 32) * <key_t> 0x9E3779B97F4A7C15
+    slot = <row_t> (code >> 32) & (table.shape[0] - 1)
+    while table[slot] != 0 and not alike(fresh, <row_t> table[slot] - 1, state, look, past, fresh_words, words):
         slot = (slot + 1) & (table.shape[0] - 1)
     at = <row_t> table[slot] - 1
     if at < 0:
@@ -282,6 +333,8 @@ cdef inline row_t merge(row_t e, const grid_t[::1] grids, const node_t[::1] node
         fresh[at].state, fresh[at].look = state, look
         fresh[at].said, fresh[at].slot = tries[e].said, <id_t> slot
         fresh[at].edge, fresh[at].score = -1, -INFINITY
+        for k in range(past):
+            fresh_words[at * past + k], fresh_backoffs[at * past + k] = words[2 * past + k], backoffs[2 * past + k]
     if tries[e].total > fresh[at].score:
         fresh[at].score = tries[e].total
         fresh[at].rank = tries[e].total + grids[tries[e].next].future
@@ -291,12 +344,17 @@ cdef inline row_t merge(row_t e, const grid_t[::1] grids, const node_t[::1] node
 
 
 cdef inline row_t extend(
-    key_t mask, const slot_t[::1] slots, const byte_t[::1] sifter, const id_t[::1] targets, const id_t[::1] tips, const id_t[::1] sizes,
-    const key_t[::1] looks, const grid_t[::1] grids, const node_t[::1] nodes, edge_t[::1] tries, row_t count,
-    key_t[::1] keys, row_t[::1] homes, row_t[::1] marks, node_t[::1] fresh, id_t[::1] table,
+    key_t mask, const slot_t[::1] slots, const byte_t[::1] sifter, const id_t[::1] targets, const id_t[::1] tips,
+    const id_t[::1] sizes, const key_t[::1] looks, const grid_t[::1] grids, const node_t[::1] nodes,
+    edge_t[::1] tries, row_t count, key_t[::1] keys, row_t[::1] homes, row_t[::1] marks, node_t[::1] fresh,
+    id_t[::1] table, row_t past, real first, real rest, const Word[::1] unigrams, const Gram[::1] grams,
+    const id_t[::1] openings, const id_t[::1] leads, const id_t[::1] option_blocks, row_t option,
+    const real[::1] heads, const id_t[::1] end_words, const small_t[::1] end_backoffs, const id_t[::1] node_words,
+    const small_t[::1] node_backoffs, id_t[::1] fresh_words, small_t[::1] fresh_backoffs, id_t[::1] words,
+    small_t[::1] backoffs,
 ) except? -1 nogil:
     """Score the joins of all the cells taken and lead them into fresh nodes; how many nodes, or FULL."""
-    cdef row_t low = 0, e, at, last, said, made = 0
+    cdef row_t low = 0, e, last, said, block, made = 0
     while low < count:
         marks[0] = 0
         for e in range(low, min(low + BATCH, count)):
@@ -304,11 +362,21 @@ cdef inline row_t extend(
             marks[e - low + 1] = join_keys(
                 mask, targets[last], targets[said], tips, 4 * last + 4 - <row_t> sizes[last], 4 * last + 4,
                 4 * said, 4 * said + sizes[said], keys, marks[e - low])
+            if past > 0 and node_words[tries[e].origin * past] != NO_WORD:
+                rampion_expect(grams[gram_home(
+                    key_of(openings[said * past], node_words[tries[e].origin * past]), grams)])
         sieve(slots, sifter, keys, homes, marks, min(BATCH, count - low))
         for e in range(low, min(low + BATCH, count)):
             tries[e].score += weight_of(slots, keys, homes, marks[e - low], marks[e - low + 1])
+            if past > 0:
+                said = tries[e].said
+                block = option_blocks[option + said - 1]
+                tries[e].score += hear(
+                    past, first, rest, unigrams, grams, openings, leads, said, block, end_words, end_backoffs,
+                    node_words, node_backoffs, tries[e].origin, words, backoffs) - heads[block]
             tries[e].total = nodes[tries[e].origin].score + tries[e].score
-            made = merge(e, grids, nodes, looks, tries, fresh, made, table)
+            made = merge(e, grids, looks, tries, fresh, made, table, past, words, backoffs, fresh_words,
+                         fresh_backoffs)
             if made == FULL:
                 return FULL
         low += BATCH
@@ -394,12 +462,22 @@ def search(sentences, options, blocks, model, limits, work, graph, row_t done): 
     cdef const real[:, ::1] local = model.local
     cdef const slot_t[::1] slots = model.slots
     cdef const byte_t[::1] sifter = model.sifter
+    cdef const Word[::1] unigrams = model.lm.unigrams
+    cdef const Gram[::1] grams = model.lm.grams
+    cdef const id_t[::1] spoken = model.spoken, end_words = model.end_words
+    cdef const small_t[::1] end_backoffs = model.end_backoffs
+    cdef const real[::1] heads = model.heads
+    cdef real jump = model.jump, slack = limits.threshold, first = model.lm_first, rest_of = model.lm_rest
     cdef key_t mask = model.mask
-    cdef real jump = model.jump, slack = limits.threshold
+    cdef row_t past = model.lm.order - 1
     cdef row_t longest = options.longest, reach = min(<row_t> limits.reach, longest)
     cdef row_t beam = limits.beam, pops = limits.pops
     cdef bint adjacent = limits.adjacent_swaps
     cdef id_t[::1] targets = work.targets, tips = work.tips, sizes = work.sizes, says = work.says, table = work.table
+    cdef id_t[::1] openings = work.openings, leads = work.leads, said_words = work.said
+    cdef id_t[::1] node_words = work.node_words, fresh_words = work.fresh_words
+    cdef small_t[::1] node_backoffs = work.node_backoffs, fresh_backoffs = work.fresh_backoffs
+    cdef small_t[::1] backoffs = work.backoffs
     cdef key_t[::1] looks = work.looks, keys = work.keys
     cdef real[::1] gains = work.gains, rest = work.rest, fills = work.fills, ranks = work.ranks
     cdef real[::1] bracket = work.bracket
@@ -412,14 +490,16 @@ def search(sentences, options, blocks, model, limits, work, graph, row_t done): 
     cdef row_t[::1] graph_bounds = graph.bounds, edge_bounds = graph.edge_bounds
     cdef id_t[::1] origins = graph.origins, said = graph.options
     cdef real[::1] scores = graph.scores
-    cdef row_t s, n, word, covered, count, made, kept, at, node, edge, made_groups, total, kinds = 4 if reach > 0 else 1
+    cdef row_t s, n, word, covered, k, count, made, kept, at, node, edge, made_groups, total, kinds = 4 if reach > 0 else 1
     with nogil:
         for s in range(done, bounds.shape[0] - 1):
             word, n = bounds[s], bounds[s + 1] - bounds[s]
             total = prepare(mask, kinds, longest, word, n, spans, option_blocks, targets_of, words, target_bounds,
-                            local, targets, tips, sizes, looks, gains, says, rest, fills)
+                            local, targets, tips, sizes, looks, gains, says, rest, fills, past, spoken, openings, leads)
             nodes[0].score, nodes[0].rank, nodes[0].state, nodes[0].look = 0.0, 0.0, packed(0, NO_GAP, 0, 0), looks[0]
             nodes[0].edge, nodes[0].said = 0, 0
+            for k in range(past):
+                node_words[k], node_backoffs[k] = NO_WORD if k > 0 else START, 0 if k > 0 else unigrams[START].backoff
             groups[0].state, groups[0].first, groups[0].last, groups[0].source = nodes[0].state, 0, 1, BOUNDARY
             stacks[0], stacks[1], node, edge, made_groups, bracket[2] = 0, 1, 1, 0, 1, 1.0
             for covered in range(1, n + 1):
@@ -436,7 +516,9 @@ def search(sentences, options, blocks, model, limits, work, graph, row_t done): 
                 if made == FULL:
                     break
                 made = extend(mask, slots, sifter, targets, tips, sizes, looks, grids, nodes, tries, made, keys, homes, marks,
-                              fresh, table)
+                              fresh, table, past, first, rest_of, unigrams, grams, openings, leads, option_blocks,
+                              spans[word * longest], heads, end_words, end_backoffs, node_words, node_backoffs,
+                              fresh_words, fresh_backoffs, said_words, backoffs)
                 if made == FULL:
                     break
                 kept = keep(beam, slack, fresh, made, table, ranks, order, spare)
@@ -445,6 +527,9 @@ def search(sentences, options, blocks, model, limits, work, graph, row_t done): 
                 for at in range(kept):
                     nodes[node] = fresh[order[at]]
                     nodes[node].edge = edge
+                    for k in range(past):
+                        node_words[node * past + k] = fresh_words[order[at] * past + k]
+                        node_backoffs[node * past + k] = fresh_backoffs[order[at] * past + k]
                     edge = insert(fresh[order[at]].edge, tries, edges, edge)
                     if edge == FULL:
                         break
@@ -464,7 +549,10 @@ def search(sentences, options, blocks, model, limits, work, graph, row_t done): 
                     if made == tries.shape[0]:
                         break
                     tries[made].origin, tries[made].said, tries[made].score = <id_t> at, 0, 0.0
-                    tries[made].total, tries[made].next = nodes[at].score, made - 1
+                    if spoken.shape[0] > 0:
+                        tries[made].score = rest_of * predict(unigrams, grams, past, END, node_words, node_backoffs,
+                                                              at * past, said_words, backoffs, 0)
+                    tries[made].total, tries[made].next = nodes[at].score + tries[made].score, made - 1
                     made += 1
                 else:
                     nodes[node].edge = edge

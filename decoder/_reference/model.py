@@ -5,11 +5,14 @@ Twin: decoder/_core/model.pyx
 
 from __future__ import annotations
 
+from math import copysign
 from typing import Any
 
 from decoder._reference import templates
 
+State = tuple[tuple[int, float], ...]
 KINDS = 4
+NO_WORD, START, LN10 = 0xFFFFFFFF, 1, 2.302585092994045684
 ORIENTATION = (0, 2, 1, 2)  # STEP, OPEN, FILL, CLOSE
 BACKWARD = (0, 2, 1, 0)
 FORWARD = (0, 1, 2, 0)  # where the next block must lie, seen from one that comes so
@@ -21,10 +24,59 @@ def weights_of(slots: Any) -> dict[int, float]:
 
 
 def summed(weights: dict[int, float], keys: list[int]) -> float:
+    return summed_up([weights.get(key, 0.0) for key in keys])
+
+
+def summed_up(values: list[float]) -> float:
+    """Their sum from left to right: the built-in one may round more cleverly."""
     total = 0.0
-    for key in keys:
-        total += weights.get(key, 0.0)
+    for value in values:
+        total += value
     return total
+
+
+class Fluency:
+    """The language model of a model, asked word by word; a state is words, the last one first, and their backoffs."""
+
+    def __init__(self, model: Any) -> None:
+        table = model.lm
+        self.past, self.first, self.rest = table.order - 1, model.lm_first, model.lm_rest
+        self.unigrams, self.spoken = table.unigrams.tolist(), model.spoken.tolist()
+        self.grams = {key: (slot, *rest) for slot, (key, *rest) in enumerate(table.grams.tolist()) if key}
+        self.empty = ((NO_WORD, 0.0),) * self.past
+        self.start = ((START, self.unigrams[START][1]), *self.empty[1:]) if self.past else ()
+
+    def predict(self, word: int, state: State) -> tuple[float, State]:
+        """Natural log p(word | state), and the state after the word."""
+        prob, backoff = self.unigrams[word]
+        after, length, known, parent = [(word, backoff)][: self.past], 0, 0, word
+        if self.past and not (backoff == 0 and copysign(1, backoff) < 0):
+            length = 1
+        while known < self.past and state[known][0] != NO_WORD and copysign(1, prob) < 0:
+            found = self.grams.get(parent + 1 << 32 | state[known][0])
+            if found is None:
+                break
+            slot, prob, backoff = found
+            parent = len(self.unigrams) + slot
+            known += 1
+            if known < self.past:
+                after.append((state[known - 1][0], backoff))
+                if not (backoff == 0 and copysign(1, backoff) < 0):
+                    length = known + 1
+        total = -abs(prob)
+        for past, weight in state[known:]:
+            if past == NO_WORD:
+                break
+            total += weight
+        return total * LN10, tuple((*after[:length], *self.empty[length:]))
+
+    def read(self, said: list[int], state: State) -> tuple[list[float], State]:
+        """The weighted log-probabilities of the words of a block, and the state after them."""
+        found = []
+        for i, word in enumerate(said):
+            log, state = self.predict(self.spoken[word], state)
+            found.append((self.rest if i else self.first) * log)
+        return found, state
 
 
 def sift(slots: Any, sifter: Any) -> None:
@@ -40,9 +92,9 @@ def assess(asked: Any, start: int, blocks: Any, model: Any, work: Any, local: An
     """Fill local[b] for the blocks from `start` on that lack it; return how many are done: all, or room is short.
 
     local[b, k] is what block b brings when it comes by move k, whatever stands beside it: P1, P5, W1, W3, T1, T2
-    inside, its columns, one block, its words; P2, H1 and orientation by the move; H2 by the move that must follow.
+    inside, its columns, one block, its words, and what the language model says of them by themselves; P2, H1 and orientation by the move; H2 by the move that must follow.
     """
-    weights, columns = weights_of(model.slots), model.columns.tolist()
+    weights, columns, fluency = weights_of(model.slots), model.columns.tolist(), Fluency(model)
     for b in asked[start:].tolist():
         if local[b, 0] == local[b, 0]:
             continue
@@ -54,6 +106,12 @@ def assess(asked: Any, start: int, blocks: Any, model: Any, work: Any, local: An
         total += model.phrases + model.words * len(said)
         for column in range(5):
             total += columns[column] * values[column]
+        if fluency.spoken:
+            logs, state = fluency.read(said, fluency.empty)
+            total += summed_up(logs)
+            model.heads[b] = summed_up(logs[: fluency.past])
+            for k, (word, backoff) in enumerate(state, b * fluency.past):
+                model.end_words[k], model.end_backoffs[k] = word, backoff
         for kind in range(KINDS):
             keys = templates.move_keys(model.mask, b, ORIENTATION[kind], BACKWARD[kind])
             keys += templates.leave_keys(model.mask, b, FORWARD[kind])

@@ -15,19 +15,20 @@ from math import inf
 from typing import Any, NamedTuple
 
 from decoder._reference import templates
-from decoder._reference.model import summed, weights_of
+from decoder._reference.model import Fluency, summed, summed_up, weights_of
+from decoder._reference.model import State as History
 from decoder.states import CLOSE, FILL, NO_GAP, OPEN, ORIENTATION, REOPEN, Reordering, State
 
 HALVINGS = 40
 SMALL = 1e-9
-BOUNDARY, START, NOTHING = 1, 1, 0xFFFFFFFF
+BOUNDARY, START, END, NOTHING = 1, 1, 2, 0xFFFFFFFF
 
 
 class Node:
     """A hypothesis, or several that no template can tell apart."""
 
-    def __init__(self, state: State, look: Any, said: int) -> None:
-        self.state, self.look, self.said = state, look, said
+    def __init__(self, state: State, look: Any, said: int, history: History) -> None:
+        self.state, self.look, self.said, self.history = state, look, said, history
         self.score = self.rank = -inf
         self.edges: list[Edge] = []
 
@@ -58,7 +59,7 @@ class Sentence:
         spans = options.spans[word * longest : (word + n) * longest + 1].tolist() if n else [0]
         self.first, self.words, self.model = spans[0], words, model
         chosen = [BOUNDARY, *options.blocks[spans[0] : spans[-1]].tolist()]
-        self.blocks = chosen
+        self.blocks, self.fluency, self.heads = chosen, Fluency(model), model.heads[chosen].tolist()
         self.targets = [BOUNDARY, *blocks.targets[chosen[1:]].tolist()]
         bounds = blocks.target_bounds
         self.said = [blocks.target_words[bounds[t] : bounds[t + 1]].tolist() for t in self.targets]
@@ -195,12 +196,18 @@ def extend(
     cells: list[tuple[Grid, int, float, int]], nodes: list[Node], sentence: Sentence, weights: dict[int, float]
 ) -> list[Node]:
     """The cells scored, and recombined where no template can tell their last blocks apart."""
-    fresh: dict[tuple[State, Any], Node] = {}
+    fresh: dict[tuple[State, Any, tuple[int, ...]], Node] = {}
+    fluency = sentence.fluency
     for grid, origin, gain, said in cells:
         score = (grid.source + gain) + sentence.join(weights, nodes[origin].said, said)
+        history: History = ()
+        if fluency.past:
+            logs, history = fluency.read(sentence.said[said], nodes[origin].history)
+            score += summed_up(logs[: fluency.past]) - sentence.heads[said]
         total = nodes[origin].score + score
         look = sentence.looks[said]
-        node = fresh.setdefault((grid.state, look), Node(grid.state, look, said))
+        known = (grid.state, look, tuple(word for word, _ in history))
+        node = fresh.setdefault(known, Node(grid.state, look, said, history))
         if total > node.score:
             node.score, node.rank = total, total + grid.future
         node.edges.append(Edge(total, score, origin, said))
@@ -218,7 +225,8 @@ def keep(beam: int, slack: float, fresh: list[Node]) -> list[Node]:
 def searched(sentence: Sentence, limits: Any, longest: int, weights: dict[int, float]) -> list[Node]:
     """All nodes of a sentence, the goal last, each with its edges, best derivation first."""
     n, window = len(sentence.words), 1.0
-    start = Node(State(), sentence.looks[0], 0)
+    fluency = sentence.fluency
+    start = Node(State(), sentence.looks[0], 0, fluency.start)
     start.score = start.rank = 0.0
     nodes, stacks = [start], [[0]]
     for covered in range(1, n + 1):
@@ -230,8 +238,10 @@ def searched(sentence: Sentence, limits: Any, longest: int, weights: dict[int, f
         kept = keep(limits.beam, limits.threshold, extend(cells, nodes, sentence, weights))
         stacks.append(list(range(len(nodes), len(nodes) + len(kept))))
         nodes += kept
-    goal = Node(State(n), None, 0)
-    goal.edges = [Edge(nodes[at].score, 0.0, at, 0) for at in stacks[n]]
+    goal = Node(State(n), None, 0, ())
+    for at in stacks[n]:
+        score = fluency.rest * fluency.predict(END, nodes[at].history)[0] if fluency.spoken else 0.0
+        goal.edges.append(Edge(nodes[at].score + score, score, at, 0))
     nodes.append(goal)
     for node in nodes:
         node.edges.sort(key=lambda edge: -edge.total)
