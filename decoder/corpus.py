@@ -123,14 +123,15 @@ class Corpus:
             raise InputError(
                 f"{folder}: expected train.{source} and train.{target}; name the sides with --pair SRC-TGT"
             )
-        dev, test = (found.part(name, source.partition(".")[0], target.partition(".")[0]) for name in ("dev", "test"))
-        return cls((source, target), train, dev, test)
+        languages = source.partition(".")[0], target.partition(".")[0]
+        dev, test = (found.part(name, *languages) for name in ("dev", "test"))
+        return cls(languages, train, dev, test)
 
     def write(self, folder: files.FilePath, packed: bool = False) -> None:
         """A new folder with the files of the corpus, all of them or none; `packed` gzips those of the training part."""
         source, target = self.languages
         with creating(folder) as fresh:
-            (fresh / PAIR).write_text(f"{source}-{target}\n", "utf-8")
+            write_lines(fresh / PAIR, Texts.of([f"{source}-{target}"]))
             for name, part in self.parts:
                 end = ".gz" if packed and name == "train" else ""
                 write_lines(fresh / f"{name}.{source}{end}", part.source)
@@ -156,10 +157,10 @@ class _Folder:
 
     def sides(self, pair: str | None) -> tuple[str, str]:
         """Source and target: as named, or by the file `pair`, the alignment, the references, the name of the folder."""
-        if pair is None and PAIR in self.files:
-            pair = self.files[PAIR].read_text("utf-8").strip()
         if pair is not None:
             return split_pair(pair)
+        if PAIR in self.files:
+            return split_pair(" ".join(read_lines(self.files[PAIR])), f"{self.files[PAIR]}: ")
         present = [name[6:] for name in self.files if re.fullmatch(r"train\.[^.]+", name)]
         if len(present) != 2:
             raise InputError(
@@ -196,11 +197,11 @@ class _Folder:
         return Parallel(texts[0], tuple(texts[1 : 1 + len(targets)]), texts[-1] if names[-1] == align else None)
 
 
-def split_pair(pair: str) -> tuple[str, str]:
+def split_pair(pair: str, where: str = "--pair ") -> tuple[str, str]:
     """de-en is de and en; a language with a region is written with an underscore: pt_BR-en."""
     source, _, target = pair.partition("-")
     if not all(re.fullmatch(r"\w+(\.\w+)?", side) for side in (source, target)) or source == target:
-        raise InputError(f"--pair {pair}: expected two languages with a hyphen between, as de-en or pt_BR-en")
+        raise InputError(f"{where}{pair}: expected two languages with a hyphen between, as de-en or pt_BR-en")
     return source, target
 
 
@@ -209,7 +210,7 @@ def split_pair(pair: str) -> tuple[str, str]:
 
 def read_lines(path: files.FilePath) -> Texts:
     """The lines of a text file."""
-    blobs, lengths = [], []
+    blobs, lengths = [np.zeros(0, np.uint8)], [np.zeros(1, np.int64)]
     for line, block in files.line_blocks(path):
         if b"\r" in block:
             block = block.replace(b"\r\n", b"\n")
@@ -218,8 +219,7 @@ def read_lines(path: files.FilePath) -> Texts:
         ends = blob == ord("\n")
         lengths.append(np.diff(np.flatnonzero(ends), prepend=-1) - 1)
         blobs.append(blob[~ends])
-    bounds = np.concatenate([[0], *map(np.cumsum, [np.concatenate(lengths)] if lengths else [])])
-    return Texts(np.concatenate([np.zeros(0, np.uint8), *blobs]), bounds.astype(np.int64))
+    return Texts(np.concatenate(blobs), np.cumsum(np.concatenate(lengths)))
 
 
 def _check(path: files.FilePath, first: int, block: bytes) -> None:
@@ -410,6 +410,8 @@ def prepare(
     tick: Tick = lambda _: None,
 ) -> tuple[Corpus, list[Dropped]]:
     """A corpus of train, dev and test text, and what was dropped; `aside` pairs become dev or test where it is None."""
+    if len(parts[0].targets) != 1:
+        raise InputError(f"found {len(parts[0].targets)} translations to train on; expected one; join the files first")
     dev, test = (None if part is None else words(part, languages, tokeniser, lower, tick) for part in parts[1:])
     given = [part for part in (dev, test) if part is not None]
     kept, dropped = clean(words(parts[0], languages, tokeniser, lower, tick), given, rules)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from html import unescape
 from pathlib import Path
 
-from decoder.corpus import Parallel
+from decoder.corpus import Parallel, read_lines
 from rampion.errors import InputError
 from rampion.formats.files import FilePath
 from rampion.text import Texts
@@ -52,7 +52,7 @@ def read(source: str, target: str, root: FilePath = ROOT) -> dict[str, Parallel]
 
 def elements(path: Path) -> dict[str, str]:
     """The text of every paragraph and heading of a help page that has one, by its id."""
-    page = path.read_text("utf-8")
+    page = "\n".join(read_lines(path))
     texts = {name: _TAG.sub("", _HIDDEN.sub("", inside)) for _, name, inside in _ELEMENT.findall(page)}
     return {name: plain for name, text in texts.items() if (plain := " ".join(unescape(text).split()))}
 

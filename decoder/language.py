@@ -200,7 +200,7 @@ class Language:
             seed, rates, _forms(ranks, SOURCE), _forms(np.arange(units.max() + 1), TARGET), words, sizes, senses,
             units.reshape(-1, LONGEST), unit_sizes.ravel(), company,
             (rng.random(ENTRIES) * CLASSES).astype(np.int64),
-            np.where(rng.random(ENTRIES) < 0.5, 0.05, 0.95), rng.random(ENTRIES) < rates.fixed,
+            np.where(rng.random(ENTRIES) < 0.65, 0.05, 0.95), rng.random(ENTRIES) < rates.fixed,
         )  # fmt: skip
 
     def corpus(self, pairs: int, held_out: int = 1000, references: int = 4) -> Corpus:

@@ -76,6 +76,13 @@ def test_equal_seeds_are_equal_text_and_a_longer_one_begins_with_the_shorter(lan
     assert len(language.text(TRAIN, 0)) == 0
 
 
+def test_the_text_of_a_seed_never_changes():
+    text = Language.invent(7).text(TRAIN, 1)
+    assert text.source[0].startswith("belati bapole babone boro bare komenu re beti logego mo lipimu bana boriti")
+    assert text.target[0].startswith("fujuvu fukofo fivevo remeki fahirivi rofuzi fuju fakikavo haje hakuju haviro")
+    assert text.links[0].startswith("0-1 1-0 2-2 3-2 4-2 5-3 5-4 7-6 8-5 10-7 11-8 12-10 13-9")
+
+
 def test_links_lead_from_a_word_to_a_word(train):
     linked = total = 0
     for source, target, line in zip(split(train.source), split(train.target), links(train), strict=True):
@@ -252,7 +259,7 @@ def test_a_version_of_a_side_is_trained_on_and_the_others_are_tested_on(tmp_path
     folder = write(tmp_path / "a", train_xx="ab", train_aa="cd", train_aa_kjv="ef", dev_xx="g", dev_aa="h")
     corpus = Corpus.load(folder, "xx-aa.kjv")
     assert (list(corpus.train.target), list(corpus.dev.target)) == (["e", "f"], ["h"])
-    assert corpus.test is None
+    assert (corpus.languages, corpus.test) == (("xx", "aa"), None)
     assert Corpus.load(folder, "aa-xx").languages == ("aa", "xx")
 
 
@@ -265,6 +272,7 @@ def test_a_version_of_a_side_is_trained_on_and_the_others_are_tested_on(tmp_path
         ({"train_de": "ab", "train_en": "ab"}, None, r"does not tell .* say --pair de-en or --pair en-de"),
         ({"train_de": "ab", "train_en": "ab", "train_fr": "ab"}, None, r"of two languages, found de en fr; name the"),
         ({"train_de": "ab", "train_en": "ab"}, "de-fr", r"expected train\.de and train\.fr"),
+        ({"train_de": "ab", "train_en": "ab", "pair": ["de", "en"]}, None, r"a/pair: de en: expected two languages"),
         ({"train_de": "ab", "train_en": "ab"}, "deen", r"--pair deen: expected two languages"),
         ({"train_de": "ab", "train_de_gz": "ab"}, None, r"holds both train\.de and train\.de\.gz; remove one"),
     ],
@@ -335,11 +343,11 @@ def test_splitting_off_takes_every_pair_once():
 
 
 def test_tokenisers(monkeypatch):
-    text = Parallel(Texts.of(["Das  ist's, (ja)."]), (Texts.of(["3.5 %"]),), Texts.of(["0-0"]))
+    text = Parallel(Texts.of(["Da  war's, (ja)."]), (Texts.of(["3.5 %"]),), Texts.of(["0-0"]))
     plain = words(text, ("de", "en"))
-    assert (plain.source[0], plain.links[0]) == ("Das ist's, (ja).", "0-0")
+    assert (plain.source[0], plain.links[0]) == ("Da war's, (ja).", "0-0")
     simple = words(text, ("de", "en"), "simple", lower=True)
-    assert (simple.source[0], simple.target[0], simple.links) == ("das ist ' s , ( ja ) .", "3 . 5 %", None)
+    assert (simple.source[0], simple.target[0], simple.links) == ("da war ' s , ( ja ) .", "3 . 5 %", None)
 
     class MosesTokenizer:
         def __init__(self, language):
@@ -351,12 +359,12 @@ def test_tokenisers(monkeypatch):
             return f"{self.language}: {line}"
 
     monkeypatch.setitem(sys.modules, "sacremoses", SimpleNamespace(MosesTokenizer=MosesTokenizer))
-    assert words(text, ("pt_BR", "en"), "moses").source[0] == "pt: Das  ist's, (ja)."
+    assert words(text, ("pt_BR", "en"), "moses").source[0] == "pt: Da  war's, (ja)."
     monkeypatch.setitem(sys.modules, "sacremoses", None)
     with pytest.raises(InputError, match=r"pip install 'rampion\[text\]'"):
         words(text, ("de", "en"), "moses")
-    with pytest.raises(InputError, match="no tokeniser 'mose'; expected one of none, simple, moses"):
-        words(text, ("de", "en"), "mose")
+    with pytest.raises(InputError, match="no tokeniser 'moos'; expected one of none, simple, moses"):
+        words(text, ("de", "en"), "moos")
 
 
 @pytest.mark.parametrize("pair", ["de", "de-", "-en", "de-en-fr", "de-de", "../a-b"])
@@ -427,7 +435,7 @@ PAGE = """<html><body><div id="Index">no</div>
 GERMAN = {
     "": "Content-Type: text/plain; charset=UTF-8\n",
     "menu\x04~Save": "~Speichern",
-    "Sa_ve %1\nas": "Sicher_n %1\nals",
+    "Sa_ve %1\nas": "Sicher_n %1\nwie",
     "file\0files": "Datei\0Dateien",
     "a_b_c": "a_b_c",
     "empty": "",
@@ -437,7 +445,7 @@ GERMAN = {
 @pytest.fixture
 def usr(tmp_path):
     for language, title, text, key, more in (
-        ("de", "Titel", "Drücke", "Strg", '<p id="par_4">nur hier</p>'),
+        ("de", "Kopf", "Drücke", "Strg", '<p id="par_4">nur hier</p>'),
         ("en-US", "Title", "Press", "Ctrl", ""),
         ("pt-BR", "Título", "Tecle", "Ctrl", ""),
     ):
@@ -455,8 +463,8 @@ def usr(tmp_path):
 def test_help_and_interface_are_paired_by_file_and_id(usr):
     found = debian.read("de", "en", usr)
     assert {kind: list(zip(text.source, text.target, strict=True)) for kind, text in found.items()} == {
-        "help": [("Titel", "Title"), ("Drücke A&B, Strg+Z.", "Press A&B, Ctrl+Z.")],
-        "interface": [("Speichern", "Save"), ("Sichern %1 als", "Save %1 as"), ("Datei", "file"), ("a_b_c", "a_b_c")],
+        "help": [("Kopf", "Title"), ("Drücke A&B, Strg+Z.", "Press A&B, Ctrl+Z.")],
+        "interface": [("Speichern", "Save"), ("Sichern %1 wie", "Save %1 as"), ("Datei", "file"), ("a_b_c", "a_b_c")],
     }
     back = debian.read("en", "de", usr)
     assert {kind: Parallel(text.target, (text.source,)) for kind, text in back.items()} == found
@@ -521,6 +529,14 @@ def test_corpus_debian(usr, tmp_path):
     assert re.search(r"^both sides the same +1 +6$", out, re.MULTILINE)
     assert Corpus.load(tmp_path / "o").test is None
     assert len(Corpus.load(tmp_path / "o").train) == 4
+
+
+def test_one_translation_to_train_on(tmp_path):
+    for name in "abc":
+        write_lines(tmp_path / name, Texts.of("xyz"))
+    files = [tmp_path / name for name in "abc"]
+    code, _, err = rampion("corpus", "import", *files, "--pair", "de-en", "--out", tmp_path / "new")
+    assert (code, "found 2 translations to train on; expected one; join the files first" in err) == (2, True)
 
 
 @pytest.mark.parametrize(
