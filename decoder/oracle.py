@@ -215,8 +215,8 @@ class Oracle:
 def bag(sentences: Sentences, options: Options, seed: int, first: int = 0) -> Derivations:
     """One random block of every span that any block matches (S10.7), as one sequence a sentence, worth 0.
 
-    Only the templates of BAG mean anything of it: the spans overlap. `first` is the number of the first sentence among all, so
-    that neither batches nor threads change what is drawn.
+    Only the templates of BAG mean anything of it: the spans overlap. `first` is the number of the first sentence
+    among all, so that batches change nothing of what is drawn.
     """
     cells = np.flatnonzero(np.diff(options.spans))
     sizes = np.diff(options.spans)[cells].astype(np.uint64)

@@ -187,6 +187,23 @@ def test_threads_and_batches_change_no_bit(monkeypatch):
     assert heard == [2, 4, 6]
 
 
+def test_what_the_work_arrays_hold_before_matters_nothing():
+    """Not even to the number of words that the kernel bothers to append."""
+    sentences, options, blocks, known = random_case(8, [9] * 5)
+    letters, ends = np.zeros(len(options.blocks) + 1, np.int64), blocks.target_bounds[1:][options.blocks]
+    np.cumsum(ends - blocks.target_bounds[:-1][options.blocks], out=letters[1:])
+    results = []
+    for byte in (0x00, 0xFF, 0x55):
+        work, found = Oracle()._room(0, 5, sentences, options, known, letters)
+        for array in (*work[1:], *found[1:]):
+            array.view(np.uint8)[...] = byte
+        limits = room.Limits(20, 3, 8, False, 0)
+        said = room._kernels.oracle(sentences, options, blocks, known, limits, 0, 5, work, found)
+        steps = found.steps[: found.step_bounds[found.bounds[-1]]]
+        results.append((said, steps.tobytes(), found.statistics[: found.bounds[-1]].tobytes()))
+    assert len(set(results)) == 1
+
+
 def test_no_sentences():
     nothing = Oracle()(*random_case(4, []))
     assert [len(array) for array in nothing] == [1, 1, 0, 0]
