@@ -67,12 +67,17 @@ def rows(text):
 # Help and mistakes in the command itself
 
 
-@pytest.mark.parametrize("command", [*([name] for name in COMMANDS), ["store", "pack"], ["store", "verify"]])
+GROUPS = {"store": ("pack", "verify"), "lm": ("estimate", "score", "convert")}
+
+
+@pytest.mark.parametrize(
+    "command", [*([name] for name in COMMANDS), *([group, name] for group in GROUPS for name in GROUPS[group])]
+)
 def test_help_shows_an_example_on_a_narrow_screen(command):
     for option in ("--help", "-h"):
         text = good(*command, option)
         assert max(map(len, text.splitlines())) <= WIDTH
-        assert "Example" in text or command == ["store"]
+        assert "Example" in text or command[0] in GROUPS
 
 
 def test_alone_it_shows_the_commands():

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import json
 import math
 from collections import Counter, defaultdict
 from itertools import pairwise, product
 
 import numpy as np
 import pytest
+from command import rampion
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -398,3 +400,32 @@ def test_steps_are_the_sum():
     assert len(steps) == len(ids) + len(LINES)
     for score, (start, end) in zip(model.score(Texts.of(LINES)), pairwise([0, *ends]), strict=True):
         assert score == pytest.approx(steps[start:end].sum())
+
+
+def test_the_command_line_estimates_scores_and_converts(tmp_path):
+    (text := tmp_path / "text").write_text("\n".join(LINES) + "\n")
+    done = rampion("lm", "estimate", text, "--order", 2, "--out", tmp_path / "a.lm")
+    assert done.code == 0
+    assert "wrote" in done.out
+    assert "9 1-grams" in done.out
+    assert "too little text to estimate the discounts of order 1; used 0.5, 1.0, 1.5" in done.err
+    assert rampion("lm", "convert", tmp_path / "a.lm", "--out", tmp_path / "a.arpa").code == 0
+    answers = [rampion("lm", "score", tmp_path / name, text, "--lines").out for name in ("a.lm", "a.arpa")]
+    assert answers[0] == answers[1]
+    expected = arpa.load(tmp_path / "a.lm").score(Texts.of(LINES))
+    assert [float(line) for line in answers[0].split()] == expected.tolist()
+    (fact,) = json.loads(rampion("lm", "score", tmp_path / "a.lm", text, "--json").out)
+    assert fact["log_probability"] == pytest.approx(expected.sum())
+    assert "perplexity" in rampion("lm", "score", tmp_path / "a.lm", text).out
+    assert json.loads(rampion("lm", "score", tmp_path / "a.lm", text, "--lines", "--json").out)[0]["scores"]
+    facts = json.loads(rampion("lm", "estimate", text, "--json", "--prune", "--out", tmp_path / "b.arpa.gz").out)
+    assert facts["sentences"] == len(LINES)
+    assert len(facts["grams"]) == 3
+
+
+def test_the_command_line_says_what_is_wrong_with_a_model(tmp_path):
+    (tmp_path / "odd.arpa").write_text(MODEL.replace("-0.35", "zero"))
+    done = rampion("lm", "convert", tmp_path / "odd.arpa", "--out", tmp_path / "odd.lm")
+    assert done.code == 2
+    assert "odd.arpa:17: found 'zero', expected a finite number" in done.err
+    assert not (tmp_path / "odd.lm").exists()

@@ -24,9 +24,9 @@ app = typer.Typer(
 )
 
 COMMANDS = (
-COMMANDS = (
-    "demo", "tune", "rerank", "inspect", "score", "compare", "weights", "store", "corpus", "align", "recipes", "cite",
-)
+    "demo", "tune", "rerank", "inspect", "score", "compare", "weights", "store", "corpus", "align", "blocks", "lm",
+    "recipes", "cite",
+)  # fmt: skip
 
 
 def _version(wanted: bool) -> None:
