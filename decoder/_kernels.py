@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from rampion._kernels import opened
 
 MODULES: dict[str, tuple[str, ...]] = {
-    "align": ("best", "collect", "hmm", "model_one", "normalise"),
+    "align": ("best", "collect", "model_one", "normalise"),
+    "hmm": ("hmm",),
     "lexicon": ("chances", "locate", "tabulate", "transpose"),
     "symmetrise": ("symmetrise",),
 }
@@ -15,9 +16,9 @@ MODULES: dict[str, tuple[str, ...]] = {
 if TYPE_CHECKING:
     from decoder._core.align import best as best
     from decoder._core.align import collect as collect
-    from decoder._core.align import hmm as hmm
     from decoder._core.align import model_one as model_one
     from decoder._core.align import normalise as normalise
+    from decoder._core.hmm import hmm as hmm
     from decoder._core.lexicon import chances as chances
     from decoder._core.lexicon import locate as locate
     from decoder._core.lexicon import tabulate as tabulate
