@@ -33,8 +33,9 @@ FLOW = (
     "__init__ __main__",
 )
 DECODER_FLOW = (
-    "toy language",
+    "toy",
     "corpus",
+    "language debian",
     "align",
     "blocks jumps lm",
     "states templates dense",

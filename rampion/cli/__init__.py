@@ -23,7 +23,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-COMMANDS = ("demo", "tune", "rerank", "inspect", "score", "compare", "weights", "store", "align", "recipes", "cite")
+COMMANDS = (
+    "demo", "tune", "rerank", "inspect", "score", "compare", "weights", "store", "corpus", "align", "recipes", "cite",
+)  # fmt: skip
 
 
 def _version(wanted: bool) -> None:
