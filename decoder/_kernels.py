@@ -8,6 +8,8 @@ from rampion._kernels import opened
 
 MODULES: dict[str, tuple[str, ...]] = {
     "align": ("best", "collect", "hmm", "model_one", "normalise"),
+    "extract": ("extract", "tally"),
+    "lexical": ("lexical",),
     "lexicon": ("chances", "locate", "tabulate", "transpose"),
     "match": ("lookup", "match"),
     "phrases": ("index", "number"),
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
     from decoder._core.align import hmm as hmm
     from decoder._core.align import model_one as model_one
     from decoder._core.align import normalise as normalise
+    from decoder._core.extract import extract as extract
+    from decoder._core.extract import tally as tally
+    from decoder._core.lexical import lexical as lexical
     from decoder._core.lexicon import chances as chances
     from decoder._core.lexicon import locate as locate
     from decoder._core.lexicon import tabulate as tabulate

@@ -24,7 +24,8 @@ app = typer.Typer(
 )
 
 COMMANDS = (
-    "demo", "tune", "rerank", "inspect", "score", "compare", "weights", "store", "corpus", "align", "recipes", "cite",
+    "demo", "tune", "rerank", "inspect", "score", "compare", "weights", "store", "corpus", "align", "blocks", "recipes",
+    "cite",
 )  # fmt: skip
 
 
