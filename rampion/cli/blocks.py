@@ -44,8 +44,14 @@ def blocks(
         typer.Option(
             "--align",
             metavar="FILE",
-            help="Points 0-0 1-2 …, a line a pair.  [default: align the text]",
+            help="Points 0-0 1-2 …, a line a pair.  [default: what the folder has, or else align the text]",
             show_default=False,
+        ),
+    ] = None,
+    pair: Annotated[
+        str | None,
+        typer.Option(
+            "--pair", metavar="SRC-TGT", help="The languages, where the folder does not tell.", show_default=False
         ),
     ] = None,
     longest: Annotated[int, typer.Option("--longest", min=1, max=20, help="Words of a phrase.")] = 7,
@@ -90,8 +96,8 @@ def blocks(
     if len(paths) > 2 or out is None:
         raise RecipeError("expected a folder or two files of text, and --out FILE; or one file of blocks to look into")
     settings = Settings(longest, not tight, least, top, ratio, not no_mixing)
-    source, target = texts_of(paths)
-    found = build(source, target, links_of(source, target, align, threads), settings, threads=threads)
+    source, target, own = texts_of(paths, pair)
+    found = build(source, target, links_of(source, target, align or own, threads), settings, threads=threads)
     found.write(out)
     if show is None:
         report(found, as_json)
@@ -99,20 +105,21 @@ def blocks(
         report_phrase(found, show, as_json)
 
 
-def texts_of(paths: list[str]) -> tuple[Texts, Texts]:
-    """Source and target of the text to learn from."""
+def texts_of(paths: list[str], pair: str | None) -> tuple[Texts, Texts, str | None]:
+    """Source and target of the text to learn from, and where a folder keeps their alignment, if it does."""
     from decoder.corpus import Corpus
     from rampion.errors import InputError
     from rampion.formats import texts
 
     if len(paths) == 1:
-        train = Corpus.load(paths[0]).train
-        return train.source, train.target
+        corpus = Corpus.load(paths[0], pair)
+        kept = sorted(Path(paths[0]).glob(f"train.{'-'.join(corpus.languages)}.align*"))
+        return corpus.train.source, corpus.train.target, str(kept[0]) if kept else None
     source, target = map(texts.read, paths)
     if len(source) != len(target):
         found = f"{paths[1]}: has {len(target)} lines, and {paths[0]} has {len(source)}"
         raise InputError(f"{found}; expected a translation in every line")
-    return source, target
+    return source, target, None
 
 
 def links_of(source: Texts, target: Texts, path: str | None, threads: int | None) -> Any:
