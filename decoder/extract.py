@@ -43,6 +43,7 @@ Mask = NDArray[np.bool_]
 Watch = Callable[[str, int, int], None]  # the pass, sentence pairs done, of how many
 
 _SPANS, _RUN = 1 << 20, 1 << 24  # occurrences in memory at a time, in a run
+_ASKED = 1 << 16
 _SPECIAL = 2
 _SMOOTH = 0.5  # added to each count of an orientation
 
@@ -132,8 +133,9 @@ def build(
 
 def generated(sides: tuple[Side, Side], pairs: tuple[Ids, Ids], lexicon: Lexicon) -> NDArray[np.float32]:
     """log p(S|T) by Model 1 of every pair."""
-    values = np.empty(len(pairs[0]), np.float32)
-    _kernels.lexical(*sides[0], *sides[1], *pairs, lexicon, FLOOR, values)
+    values, answers = np.empty(len(pairs[0]), np.float32), np.empty(_ASKED, np.float32)
+    asked = np.zeros(_ASKED, np.uint64)
+    _kernels.lexical(*sides[0], *sides[1], *pairs, lexicon, FLOOR, asked, answers, values)
     return values
 
 

@@ -57,7 +57,7 @@ class Options(NamedTuple):
         """The first `top` blocks of every span of at most `longest` words; IDENTITY where a word alone has none."""
         count, done = len(sentences.words), 0
         spans = np.zeros(count * longest + 1, np.int64)
-        found, starts = np.empty(4 * count, np.uint32), np.empty(4 * count, np.int32)
+        found, starts = np.empty(32 * count, np.uint32), np.empty(32 * count, np.int32)
         ends = np.empty_like(starts)
         while True:
             done = _kernels.match(sentences, blocks, longest, top, done, spans, starts, ends, found)
@@ -66,7 +66,7 @@ class Options(NamedTuple):
             starts, ends = np.concatenate([starts, starts]), np.concatenate([ends, ends])
             found = np.concatenate([found, found])
         size = spans[-1]
-        return cls(longest, spans, starts[:size].copy(), ends[:size].copy(), found[:size].copy())
+        return cls(longest, spans, starts[:size], ends[:size], found[:size])
 
 
 class Graph(NamedTuple):

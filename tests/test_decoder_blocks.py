@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import tempfile
 from collections import Counter, defaultdict
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from command import good, rampion
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -298,8 +300,9 @@ def test_chances_by_model_one_and_their_twin_agree(listed, seed):
     results = []
     for module in (core_lexical, reference_lexical):
         values = np.zeros(len(blocks.sources), np.float32)
+        memory = np.zeros(4, np.uint64), np.zeros(4, np.float32)
         sides = blocks.source_words, blocks.source_bounds, blocks.target_words, blocks.target_bounds
-        module.lexical(*sides, blocks.sources, blocks.targets, lexicon, 1e-9, values)
+        module.lexical(*sides, blocks.sources, blocks.targets, lexicon, 1e-9, *memory, values)
         results.append(values.tolist())
     assert results[0] == results[1]
 
@@ -482,3 +485,68 @@ def test_files_of_another_layout_or_kind_are_refused(tmp_path):
     container.write(path, "lm", arrays, meta)
     with pytest.raises(StoreError, match="holds lm, expected blocks"):
         BlockSet.read(path)
+
+
+# The command
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name, texts in (("train.de", SOURCE), ("train.en", TARGET)):
+        (tmp_path / name).write_text("".join(f"{text}\n" for text in texts), "utf-8")
+    points = [" ".join(f"{j}-{i}" for j, i in LINKS[pair]) for pair in range(len(LINKS))]
+    (tmp_path / "train.align").write_text("".join(f"{line}\n" for line in points), "utf-8")
+    return tmp_path
+
+
+def test_the_command_makes_blocks_and_shows_them(folder):
+    text, out = (folder / "train.de", folder / "train.en"), folder / "x.blocks"
+    made = good("blocks", *text, "--align", folder / "train.align", "--tight", "--top", 5, "--out", out)
+    found, expected = BlockSet.read(out), build(SOURCE, TARGET, LINKS, Settings(loose=False, top=5), threads=1)
+    assert found.meta == expected.meta
+    assert all(np.array_equal(*arrays) for arrays in zip(found.blocks, expected.blocks, strict=True))
+    assert made == good("blocks", out)
+    facts = json.loads(good("blocks", out, "--json"))
+    assert facts["blocks"] == len(found.blocks.sources) - 2
+    assert facts["meta"] == found.meta
+    assert good("blocks", out, "--show", "das haus").splitlines()[1].split()[:5] == ["the", "house", "2", "1", "1"]
+    first = json.loads(good("blocks", out, "--show", "das", "--json"))[0]
+    assert (first["target"], first["count"]) == ("the", 3)
+    assert first["PhraseTS"] == pytest.approx(3 / 4)
+
+
+def test_the_command_takes_the_alignment_of_a_folder_or_makes_one(folder):
+    (folder / "train.align").unlink()
+    (folder / "train.de-en.align").write_text("0-0\n\n\n\n\n")
+    good("blocks", folder, "--out", folder / "given.blocks")
+    given = BlockSet.read(folder / "given.blocks")
+    assert given.meta["occurrences"] == 4
+    (folder / "train.de-en.align").unlink()
+    good("blocks", folder, "--pair", "de-en", "--threads", 1, "--out", folder / "x.blocks")
+    found = BlockSet.read(folder / "x.blocks")
+    assert found.meta["text"] != given.meta["text"]
+    assert ("das haus", "the house") in {found.text(block) for block in range(len(found.blocks.sources))}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["train.de", "--out", "y"], "is one file; blocks are made from a folder, or from two files of text"),
+        (["train.de", "train.en"], "expected a folder or two files of text, and --out FILE; or one file of blocks"),
+        (["a", "b", "c", "--out", "y"], "expected a folder or two files of text"),
+        (["train.de", "short", "--out", "y"], "short: has 1 lines, and train.de has 5; expected a translation"),
+        (["train.de", "train.en", "--align", "far", "--out", "y"], "far:2: "),
+        (["train.de"], "train.de: is no blocks file of Rampion"),
+        (["x.blocks", "--show", "das hau"], "--show 'das hau': no block has this source phrase"),
+        (["x.blocks", "--show", " "], "--show: expected a source phrase, one word at least"),
+    ],
+)
+def test_the_command_says_what_is_wrong(folder, monkeypatch, arguments, message):
+    monkeypatch.chdir(folder)
+    (folder / "short").write_text("one\n", "utf-8")
+    (folder / "far").write_text("0-0\n0-7\n\n\n\n", "utf-8")
+    build(SOURCE, TARGET, LINKS, threads=1).write("x.blocks")
+    answer = rampion("blocks", *arguments)
+    assert answer.code == 2
+    assert message in answer.err
+    assert not (folder / "y").exists()

@@ -12,5 +12,7 @@ def lexical(
     targets: NDArray[np.uint32],
     lexicon: Lexicon,
     floor: float,
+    asked: NDArray[np.uint64],
+    answers: NDArray[np.float32],
     values: NDArray[np.float32],
 ) -> None: ...

@@ -26,9 +26,14 @@ def lexical(
     targets: NDArray[np.uint32],
     lexicon: Lexicon,
     floor: float,
+    asked: NDArray[np.uint64],
+    answers: NDArray[np.float32],
     values: NDArray[np.float32],
 ) -> None:
-    """log p(S|T) of every pair: the sum over its source words of log (p(f|null) + sum over e of p(f|e)) / (|T| + 1)."""
+    """log p(S|T) of every pair: the sum over its source words of log (p(f|null) + sum over e of p(f|e)) / (|T| + 1).
+
+    asked and answers remember pairs of words that were looked up, as many as a power of two; asked begins as zeros.
+    """
     words, chances, null = lexicon.words.tolist(), lexicon.values.tolist(), lexicon.null.tolist()
     least = float(np.float32(floor))
     rows = [slice(*edges) for edges in pairwise(lexicon.bounds.tolist())]

@@ -24,8 +24,9 @@ app = typer.Typer(
 )
 
 COMMANDS = (
-    "demo", "tune", "rerank", "inspect", "score", "compare", "weights", "store", "corpus", "align", "blocks", "lm",
-    "recipes", "cite",
+COMMANDS = (
+    "demo", "tune", "rerank", "inspect", "score", "compare", "weights", "store", "corpus", "align", "blocks", "lm", "recipes", "cite",
+)
 )  # fmt: skip
 
 

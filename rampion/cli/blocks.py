@@ -11,7 +11,6 @@ from rampion.cli import app, table
 from rampion.cli.options import Json
 
 if TYPE_CHECKING:
-    from decoder.blocks import BlockSet
     from rampion.text import Texts
 
 EXAMPLE = """
@@ -45,8 +44,14 @@ def blocks(
         typer.Option(
             "--align",
             metavar="FILE",
-            help="Points 0-0 1-2 …, a line a pair.  [default: align the text]",
+            help="Points 0-0 1-2 …, a line a pair.  [default: what the folder has, or else align the text]",
             show_default=False,
+        ),
+    ] = None,
+    pair: Annotated[
+        str | None,
+        typer.Option(
+            "--pair", metavar="SRC-TGT", help="The languages, where the folder does not tell.", show_default=False
         ),
     ] = None,
     longest: Annotated[int, typer.Option("--longest", min=1, max=20, help="Words of a phrase.")] = 7,
@@ -91,8 +96,8 @@ def blocks(
     if len(paths) > 2 or out is None:
         raise RecipeError("expected a folder or two files of text, and --out FILE; or one file of blocks to look into")
     settings = Settings(longest, not tight, least, top, ratio, not no_mixing)
-    source, target = texts_of(paths)
-    found = build(source, target, links_of(source, target, align, threads), settings, threads=threads)
+    source, target, own = texts_of(paths, pair)
+    found = build(source, target, links_of(source, target, align or own, threads), settings, threads=threads)
     found.write(out)
     if show is None:
         report(found, as_json)
@@ -100,26 +105,26 @@ def blocks(
         report_phrase(found, show, as_json)
 
 
-def texts_of(paths: list[str]) -> tuple[Texts, Texts]:
-    """Source and target of the text to learn from."""
+def texts_of(paths: list[str], pair: str | None) -> tuple[Texts, Texts, str | None]:
+    """Source and target of the text to learn from, and where a folder keeps their alignment, if it does."""
     from decoder.corpus import Corpus
     from rampion.errors import InputError
     from rampion.formats import texts
 
     if len(paths) == 1:
-        train = Corpus.load(paths[0]).train
-        return train.source, train.target
+        corpus = Corpus.load(paths[0], pair)
+        kept = sorted(Path(paths[0]).glob(f"train.{'-'.join(corpus.languages)}.align*"))
+        return corpus.train.source, corpus.train.target, str(kept[0]) if kept else None
     source, target = map(texts.read, paths)
     if len(source) != len(target):
         found = f"{paths[1]}: has {len(target)} lines, and {paths[0]} has {len(source)}"
         raise InputError(f"{found}; expected a translation in every line")
-    return source, target
+    return source, target, None
 
 
 def links_of(source: Texts, target: Texts, path: str | None, threads: int | None) -> Any:
     """The word alignment of the file, or a new one."""
     from decoder import align
-    from rampion.errors import InputError
 
     if path is None:
         return align.align(source, target, threads=threads)
@@ -127,7 +132,7 @@ def links_of(source: Texts, target: Texts, path: str | None, threads: int | None
     return align.read(path, lengths)
 
 
-def report(found: BlockSet, as_json: bool) -> None:
+def report(found: Any, as_json: bool) -> None:
     """How much there is of everything."""
     import numpy as np
 
@@ -154,7 +159,7 @@ def report(found: BlockSet, as_json: bool) -> None:
     table.show([(n, *row[1:]) for n, row in enumerate(cells.tolist()) if n], head, title="blocks by target words")
 
 
-def report_phrase(found: BlockSet, phrase: str, as_json: bool) -> None:
+def report_phrase(found: Any, phrase: str, as_json: bool) -> None:
     """The blocks of a source phrase, the most frequent first; probabilities as such."""
     import numpy as np
 
@@ -173,13 +178,10 @@ def report_phrase(found: BlockSet, phrase: str, as_json: bool) -> None:
     if not len(rows):
         raise InputError(f"--show {phrase!r}: no block has this source phrase")
     chances = np.exp(found.blocks.values[rows].astype(np.float64))
-    listed = [(found.text(row)[1], int(found.blocks.counts[row]), *line) for row, line in zip(rows, chances, strict=True)]
+    counts = found.blocks.counts[rows].tolist()
+    listed = [(found.text(row)[1], n, *line) for row, n, line in zip(rows, counts, chances.tolist(), strict=True)]
     head = ["target", "count", *COLUMNS]
     if as_json:
-        table.show_json([dict(zip(head, map(plain, line), strict=True)) for line in listed])
+        table.show_json([dict(zip(head, line, strict=True)) for line in listed])
     else:
-        table.show([(*line[:2], *(f"{cell:.3g}" for cell in line[2:])) for line in listed], head)
-
-
-def plain(cell: Any) -> Any:
-    return float(cell) if isinstance(cell, float) else cell
+        table.show([(text, n, *(f"{chance:.3g}" for chance in line)) for text, n, *line in listed], head)
