@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from decoder._reference.search import search as search_plainly  # noqa: F401 - for templates in Python
 from rampion._kernels import opened
 
 MODULES: dict[str, tuple[str, ...]] = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -13,18 +12,19 @@ from numpy.typing import NDArray
 from decoder.blocks import COLUMNS, BlockSet
 from decoder.candidates import candidates
 from decoder.dense import DENSE, FOURTEEN, SEVEN, dense, spoken, surface, texts
-from decoder.kbest import kbest, said
+from decoder.kbest import Said, kbest, said
 from decoder.lm import Lm
 from decoder.model import Model
 from decoder.options import Derivations, Graph, Options, Sentences
-from decoder.oracle import Oracle, Truth, truth
+from decoder.oracle import Oracle, truth
 from decoder.search import Search, in_order, search
 from decoder.templates import Templates
 from rampion.candidates import Candidates
-from rampion.errors import InputError, RecipeError
+from rampion.errors import RecipeError
 from rampion.features import Weights
 from rampion.keys import Keys
 from rampion.text import References, Texts
+from rampion.vocab import Names
 
 Reals = NDArray[np.float64]
 Offsets = NDArray[np.int64]
@@ -94,6 +94,7 @@ class BlockDecoder:
     progress: Progress | None = None
     names: tuple[str, ...] = field(init=False)
     templates: Templates = field(init=False)
+    _lm_words: Ids = field(init=False)  # target words as the language model knows them
 
     def __post_init__(self) -> None:
         names, which = features_of(self.features)
@@ -101,6 +102,8 @@ class BlockDecoder:
             if self.features not in SETS:
                 raise RecipeError(f"the features {self.features} need a language model; give one, or leave LM out")
             names = tuple(name for name in names if not name.startswith("LM"))
+        known = self.lm.ids(self.blocks.vocabularies.target.texts())[0] if self.lm else np.zeros(0, np.uint32)
+        object.__setattr__(self, "_lm_words", known)
         object.__setattr__(self, "names", names)
         object.__setattr__(self, "templates", Templates(self.blocks.vocabularies, self.blocks.blocks, which))
 
@@ -108,7 +111,7 @@ class BlockDecoder:
         """The k best derivations of every segment."""
         lines = Texts.of(segments)
         told = [
-            self.tell(batch, kbest(graph, k, self._said(batch) if self.distinct else None))
+            self.tell(batch, kbest(graph, k, self.said(batch) if self.distinct else None))
             for batch, graph in self.search(lines, self.model(weights))
         ]
         return candidates(
@@ -144,7 +147,11 @@ class BlockDecoder:
 
     def weighed(self, own: Mapping[str, float], table: Keys) -> Model:
         """The model of real-valued weights by name and of a table of keys with theirs."""
-        return Model.of(self.blocks.blocks, self.templates.mask, table, own)
+        single, pair = self.templates.scores(table)
+        spoken_ids = self._lm_words if self.lm else None
+        return Model.of(
+            self.blocks.blocks, self.templates.mask, table, own, self.lm, spoken_ids, single=single, pair=pair
+        )
 
     def batches(self, segments: Texts) -> Iterator[Batch]:
         for first in range(0, len(segments), BATCH):
@@ -195,3 +202,35 @@ class BlockDecoder:
     def _texts(self, batch: Batch, derivations: Derivations) -> Texts:
         target = self.blocks.vocabularies.target.texts()
         return texts(batch.sentences, batch.options, self.blocks.blocks, target, batch.surfaces, derivations)
+
+    def _logs(self, batch: Batch, derivations: Derivations) -> Reals:
+        """Log-probabilities of the words and the end of every derivation."""
+        if self.lm is None:
+            return np.zeros(0)
+        words, bounds = spoken(batch.options, self.blocks.blocks, derivations)
+        return self.lm.logs(self._lm_words[words], bounds)
+
+    def said(self, batch: Batch) -> Said:
+        """What the options of a batch say, unknown words as they were written."""
+        target = self.blocks.vocabularies.target
+        local = Names()
+        ids = local.intern_all(batch.surfaces)
+        known = target.find_all(local.texts())
+        surfaces = np.where(known < 0, len(target) + np.arange(len(local)), known).astype(np.uint32)
+        return said(batch.options, self.blocks.blocks, surfaces[ids])
+
+
+def chained(bounds: Sequence[Offsets]) -> Offsets:
+    """Bounds of parts laid end to end."""
+    sizes = np.concatenate([np.zeros(0, np.int64), *map(np.diff, bounds)])
+    return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+
+
+def joined(parts: Sequence[Derivations]) -> Derivations:
+    """Derivations of successive batches; their steps are options of their own batch."""
+    return Derivations(
+        chained([part.bounds for part in parts]),
+        chained([part.step_bounds for part in parts]),
+        np.concatenate([np.zeros(0, np.uint32), *(part.steps for part in parts)]),
+        np.concatenate([np.zeros(0), *(part.scores for part in parts)]),
+    )

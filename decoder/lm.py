@@ -124,10 +124,14 @@ class Lm:
     def steps(self, texts: Texts) -> tuple[Reals, NDArray[np.uint32], NDArray[np.int64]]:
         """Natural log-probabilities of the words and the end of each text, the words, and where each text begins."""
         ids, bounds = self.ids(texts)
-        steps = np.empty(len(ids) + len(texts))
+        return self.logs(ids, bounds), ids, bounds
+
+    def logs(self, ids: NDArray[np.uint32], bounds: NDArray[np.int64]) -> Reals:
+        """Natural log-probabilities of the words ids[bounds[i]:bounds[i + 1]] and the end of every sentence i."""
+        steps = np.empty(len(ids) + len(bounds) - 1)
         words, backoffs = np.empty(2 * self.order, np.uint32), np.empty(2 * self.order, np.float32)
         _kernels.fluency(ids, bounds, BEGIN, END, self.table, words, backoffs, steps)
-        return steps, ids, bounds
+        return steps
 
     def score(self, texts: Texts) -> Reals:
         """Natural log p of every text, its end included."""

@@ -252,30 +252,31 @@ class Templates:
                 )
             blob = np.concatenate([blob, np.empty_like(blob)])
 
-    def keys(self, names: Texts) -> KeyRow:
-        """The key of every readable name."""
+    def keys(self, names: Texts, *, lenient: bool = False) -> KeyRow:
+        """The key of every readable name; leniently 0 for what has none in this block set, which is an error else."""
         keys = np.zeros(len(names), np.uint64)
         rows: dict[tuple[str, int], list[int]] = {}
         parts = [name.split("/") for name in names]
         for row, (label, *arguments) in enumerate(parts):
             rows.setdefault((label, len(arguments)), []).append(row)
         for (label, count), chosen in rows.items():
-            keys[chosen] = self._keys(label, [parts[row][1:] for row in chosen], count)
+            keys[chosen] = self._keys(label, [parts[row][1:] for row in chosen], count, lenient)
         return keys
 
-    def _keys(self, label: str, arguments: Sequence[list[str]], count: int) -> KeyRow:
+    def _keys(self, label: str, arguments: Sequence[list[str]], count: int, lenient: bool) -> KeyRow:
         """The keys of names of one template with so many arguments."""
         if label in self._functions or label in self._pairs:
-            joined = ["/".join([label, *one]) for one in arguments]
-            found = self.users.find_all(Texts.of(joined))
-            self._require(found, joined, label, "of what it has fired so far")
-            return found.astype(np.uint64) | USERS
+            joined = Texts.of("/".join([label, *one]) for one in arguments)
+            return self.users.intern_all(joined).astype(np.uint64) | USERS
         kinds, shifts = SHAPES.get(label, ("", ()))
         most = len(kinds) + kinds.count("b")
         if not kinds or not (1 if label == "W3" else most) <= count <= most:
+            if lenient:
+                return np.zeros(len(arguments), np.uint64)
             name = "/".join([label, *arguments[0]])
             raise InputError(f"{name!r} is not the name of a feature; expected one like W1/haus/house")
         keys = np.full(len(arguments), (NAMES.index(label) + 1) << 59, np.uint64)
+        known = np.ones(len(arguments), np.bool_)
         columns = iter(list(column) for column in zip(*arguments, strict=True))
         for kind, shift in zip(kinds, shifts, strict=True):
             if (column := next(columns, None)) is None:
@@ -283,9 +284,14 @@ class Templates:
             if kind == "b":
                 column = [f"{source}/{target}" for source, target in zip(column, next(columns), strict=True)]
             found = self._find(kind, column)
-            self._require(found, column, label, KINDS[kind])
+            known &= found >= 0
+            if not (lenient or known.all()):
+                missing = column[int(np.argmin(found))]
+                raise InputError(
+                    f"{missing!r} in the name of a {label} is not {KINDS[kind]}; check spelling and block set"
+                )
             keys |= (found + (label == "W3")).astype(np.uint64) << np.uint64(shift)
-        return keys
+        return np.where(known, keys, np.uint64(0))
 
     def _find(self, kind: str, column: list[str]) -> Offsets:
         """The number of every argument, -1 for those unknown."""
@@ -302,12 +308,6 @@ class Templates:
         wanted = source << 32 | target
         places = np.minimum(np.searchsorted(pairs, wanted), len(pairs) - 1)
         return np.where((pairs[places] == wanted) & (source >= 0) & (target >= 0), order[places], -1)
-
-    @staticmethod
-    def _require(found: Offsets, column: Sequence[str], label: str, what: str) -> None:
-        if (found < 0).any():
-            missing = column[int(np.argmin(found))]
-            raise InputError(f"{missing!r} in the name of a {label} is not {what}; check spelling and block set")
 
     @cached_property
     def _spelt(self) -> tuple[Texts, Texts]:

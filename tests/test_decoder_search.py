@@ -22,7 +22,7 @@ from decoder.lm import Grams, Lm
 from decoder.model import DENSE, FLUENCY, Model
 from decoder.options import NOTHING, Graph, Options, Sentences
 from decoder.search import CAP, Search, in_order, search
-from decoder.states import BACKWARD, FORWARD, MON, ORIENTATION, STEP, CLOSE, Reordering, State
+from decoder.states import BACKWARD, CLOSE, FORWARD, MON, ORIENTATION, STEP, Reordering, State
 from decoder.templates import GROUPS, NAMES
 from rampion.errors import InputError, RecipeError
 from rampion.keys import Keys

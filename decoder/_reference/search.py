@@ -10,14 +10,13 @@ Twin: decoder/_core/search.pyx. Only this one asks `model.pair`, a score in Pyth
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import inf
 from typing import Any, NamedTuple
 
 from decoder._reference import templates
 from decoder._reference.model import Fluency, summed, summed_up, weights_of
 from decoder._reference.model import State as History
-from decoder.states import CLOSE, FILL, NO_GAP, OPEN, ORIENTATION, REOPEN, Reordering, State
+from decoder.states import FILL, NO_GAP, OPEN, ORIENTATION, REOPEN, Reordering, State
 
 HALVINGS = 40
 SMALL = 1e-9

@@ -24,9 +24,8 @@ app = typer.Typer(
 )
 
 COMMANDS = (
-COMMANDS = (
-    "demo", "tune", "rerank", "inspect", "score", "compare", "weights", "store", "corpus", "align", "blocks", "lm", "recipes", "cite",
-)
+    "demo", "tune", "rerank", "inspect", "score", "compare", "weights", "store",
+    "corpus", "align", "blocks", "lm", "recipes", "cite",
 )  # fmt: skip
 
 
