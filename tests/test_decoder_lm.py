@@ -316,7 +316,8 @@ def test_binary_form_whose_parts_do_not_fit_is_refused(tmp_path):
         "words": model.vocabulary.texts().blob,
         "bounds": model.vocabulary.texts().bounds,
     }
-    for name, value in {"unigrams": arrays["unigrams"][:4], "grams": np.ones(8, np.uint64)}.items():
+    odd, full, few = arrays["unigrams"][:3], np.ones(8, np.uint64), arrays["unigrams"][:4]
+    for name, value in (("unigrams", odd), ("grams", full), ("unigrams", few), ("more", few)):
         container.write(tmp_path / "odd.lm", "lm", arrays | {name: value}, {"order": 3})
         with pytest.raises(StoreError, match=r"odd\.lm: .* write it again"):
             lm.read(tmp_path / "odd.lm")
