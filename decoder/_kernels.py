@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from rampion._kernels import opened
 
 MODULES: dict[str, tuple[str, ...]] = {
-    "align": ("best", "collect", "hmm", "model_one", "normalise"),
+    "align": ("best", "collect", "model_one", "normalise"),
     "cube": ("cube",),
     "emit": ("emit", "say", "tally"),
     "extract": ("extract", "tally"),
+    "hmm": ("hmm",),
     "kbest": ("kbest",),
     "lexical": ("lexical",),
     "lexicon": ("chances", "locate", "tabulate", "transpose"),
@@ -28,7 +29,6 @@ MODULES: dict[str, tuple[str, ...]] = {
 if TYPE_CHECKING:
     from decoder._core.align import best as best
     from decoder._core.align import collect as collect
-    from decoder._core.align import hmm as hmm
     from decoder._core.align import model_one as model_one
     from decoder._core.align import normalise as normalise
     from decoder._core.cube import cube as cube
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from decoder._core.emit import tally as tally
     from decoder._core.extract import extract as extract
     from decoder._core.extract import tally as tally
+    from decoder._core.hmm import hmm as hmm
     from decoder._core.kbest import kbest as kbest
     from decoder._core.lexical import lexical as lexical
     from decoder._core.lexicon import chances as chances

@@ -94,7 +94,7 @@ def test_expectations_are_the_same_in_kernel_and_twin(corpus, flipped, window, r
     for name in ("model_one", "hmm"):
         extra, outs = ((jumps, rest), 1) if name == "hmm" else ((), 0)
         results = []
-        for kernel in both("align", name):
+        for kernel in both("hmm" if name == "hmm" else "align", name):
             out = np.zeros(space, np.float32), np.zeros(len(observed), np.float32), np.zeros(2 * len(jumps))
             found = kernel(pairs, observed, flipped, probs, null, *extra, first, last, np.empty(4000), *out[: 2 + outs])
             results.append((found, *out))
@@ -235,7 +235,7 @@ def test_the_hmm_sums_over_all_alignments(seed, n, m, window, flipped):
     sizes = (m, n) if flipped else (n, m)
     pairs = Pairs(*(np.array([0, size]) for size in (*sizes, n * m)), np.arange(n * m, dtype=np.uint32))
     posteriors, nulls, tallies = np.empty(n * m, np.float32), np.empty(m, np.float32), np.zeros(2 * len(jumps))
-    likelihood = both("align", "hmm")[0](
+    likelihood = both("hmm", "hmm")[0](
         pairs, np.arange(m, dtype=np.uint32), flipped, probs, null.astype(np.float32), jumps, 0.2, 0, 1,
         np.empty(3000), posteriors, nulls, tallies,
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Expectation and maximisation of IBM Model 1 and of the HMM of word alignment, one direction at a time.
+"""Expectation and maximisation of IBM Model 1, one direction at a time; counts and links of any model.
 
 Sums run in the kernel's order, which is part of the definition. Twin: decoder/_core/align.pyx
 """
@@ -6,9 +6,10 @@ Sums run in the kernel's order, which is part of the definition. Twin: decoder/_
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING
+
+from decoder._reference.emissions import places, sentences
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,7 +32,7 @@ def model_one(
 ) -> float:
     """Fill in the posteriors of Model 1; return log p(observed | states) of all the sentences."""
     likelihood = 0.0
-    for seen, n, m, place, emissions in _sentences(pairs, flipped, first, last, probs):
+    for seen, n, m, place, emissions in sentences(pairs, flipped, first, last, probs):
         for j, (blank, row) in enumerate(zip(null[words[seen : seen + m]].tolist(), emissions, strict=True)):
             total = blank
             for weight in row:
@@ -39,91 +40,6 @@ def model_one(
             likelihood += math.log(total / (n + 1))
             posteriors[place[j]] = [weight / total for weight in row]
             nulls[seen + j] = blank / total
-    return likelihood
-
-
-def hmm(
-    pairs: Pairs,
-    words: NDArray[np.uint32],
-    flipped: bool,
-    probs: NDArray[np.float32],
-    null: NDArray[np.float32],
-    jumps: NDArray[np.float64],
-    rest: float,
-    first: int,
-    last: int,
-    work: NDArray[np.float64],
-    posteriors: NDArray[np.float32],
-    nulls: NDArray[np.float32],
-    tallies: NDArray[np.float64],
-) -> float:
-    """Fill in the posteriors of the HMM; return log p(observed | states) of all the sentences.
-
-    `rest` is the chance of the null word. tallies gains the expected moves of every jump, and behind them what each
-    jump's weight was expected to add up to per unit of weight: moves / that is a better weight (an MM step).
-    """
-    *near, far = jumps.tolist()
-    window, likelihood, sums = len(near) // 2, 0.0, tallies.tolist()
-    above = [weight - far for weight in near]
-    steps = list(zip(range(-window, window + 1), above, strict=True))
-    for seen, n, m, place, rows in _sentences(pairs, flipped, first, last, probs):
-        emissions = [[0.0, *row] for row in rows]
-        blanks = [rest * value for value in null[words[seen : seen + m]].tolist()]
-        norms = []
-        for p in range(n + 1):
-            norm = far * n
-            for d, weight in steps:
-                if 1 <= p + d <= n:
-                    norm += weight
-            norms.append(norm)
-        held, starts, reals, scales, own = [1.0] + [0.0] * n, [], [], [], 0.0
-        for blank, row in zip(blanks, emissions, strict=True):
-            before = [have / norm for have, norm in zip(held, norms, strict=True)]
-            moves = _spread(before, far, [(-d, weight) for d, weight in steps])
-            real = [(1.0 - rest) * move * weight for move, weight in zip(moves, row, strict=True)]
-            held = [here + blank * have for here, have in zip(real, held, strict=True)]
-            scale = 0.0
-            for here in held:
-                scale += here
-            own += math.log(scale)
-            held, real = [here / scale for here in held], [here / scale for here in real]
-            starts.append(before)
-            reals.append(real)
-            scales.append(scale)
-        likelihood += own
-        betas, left, crossings = [1.0] * (n + 1), [0.0] * (n + 1), [[0.0] * (n + 1) for _ in steps]
-        for j in range(m - 1, -1, -1):
-            blank, stay, before, idle = blanks[j] / scales[j], (1.0 - rest) / scales[j], starts[j], 0.0
-            posteriors[place[j]] = [here * beta for here, beta in zip(reals[j][1:], betas[1:], strict=True)]
-            for have, norm, beta in zip(before, norms, betas, strict=True):
-                idle += have * norm * beta
-            nulls[seen + j] = blank * idle
-            gains = [stay * weight * beta for weight, beta in zip(emissions[j], betas, strict=True)]
-            moves = _spread(gains, far, steps)
-            for (d, _), crossing in zip(steps, crossings, strict=True):
-                for p in range(max(0, -d), min(n, n - d) + 1):
-                    crossing[p] += before[p] * gains[p + d]
-            left = [gone + have * move for gone, have, move in zip(left, before, moves, strict=True)]
-            betas = [blank * beta + move / norm for beta, move, norm in zip(betas, moves, norms, strict=True)]
-        total = 0.0
-        for gone in left:
-            total += gone
-        for k, crossing in enumerate(crossings):
-            moved = 0.0
-            for share in crossing:
-                moved += share
-            moved *= near[k]
-            sums[k] += moved
-            total -= moved
-        sums[len(near)] += max(total, 0.0)
-        for p in range(n + 1):
-            moved, reached = left[p] / norms[p], 0
-            for k, (d, _) in enumerate(steps):
-                if 1 <= p + d <= n:
-                    sums[len(near) + 1 + k] += moved
-                    reached += 1
-            sums[-1] += moved * (n - reached)
-    tallies[:] = sums
     return likelihood
 
 
@@ -183,42 +99,9 @@ def best(
     links: NDArray[np.int32],
 ) -> None:
     """Fill in the likeliest state of every observed word, the first of equals, -1 if the null word is likelier."""
-    for seen, n, m, place in _places(pairs, flipped, first, last):
+    for seen, n, m, place in places(pairs, flipped, first, last):
         for j in range(m):
             most, links[seen + j] = float(nulls[seen + j]), -1
             for i, value in enumerate(posteriors[place[j]].tolist()[:n]):
                 if value > most:
                     most, links[seen + j] = value, i
-
-
-def _places(pairs: Pairs, flipped: bool, first: int, last: int) -> Iterator[tuple[int, int, int, list[slice]]]:
-    """Of each sentence: the first observed token, states, observed words, and where each observed word's row stands."""
-    states, seen = pairs.source_bounds.tolist(), pairs.target_bounds.tolist()
-    if flipped:
-        states, seen = seen, states
-    offsets = pairs.offsets.tolist()
-    for s in range(first, last):
-        n, m, at = states[s + 1] - states[s], seen[s + 1] - seen[s], offsets[s] - offsets[first]
-        rows = [slice(at + j * n, at + j * n + n) if flipped else slice(at + j, at + n * m, m) for j in range(m)]
-        yield seen[s], n, m, rows
-
-
-def _sentences(
-    pairs: Pairs, flipped: bool, first: int, last: int, probs: NDArray[np.float32]
-) -> Iterator[tuple[int, int, int, list[slice], list[list[float]]]]:
-    """The places, and the probability of each observed word from each state."""
-    cells = pairs.cells[pairs.offsets[first] :]
-    for seen, n, m, rows in _places(pairs, flipped, first, last):
-        yield seen, n, m, rows, [probs[cells[row]].tolist() for row in rows]
-
-
-def _spread(values: list[float], far: float, steps: list[tuple[int, float]]) -> list[float]:
-    """Of each place p: far times all values, and what the value at p + d weighs more than that."""
-    total, size = 0.0, len(values)
-    for value in values:
-        total += value
-    spread = [far * total] * size
-    for d, weight in steps:
-        for p in range(max(0, -d), min(size, size - d)):
-            spread[p] += weight * values[p + d]
-    return spread
