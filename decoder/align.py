@@ -361,7 +361,7 @@ class _Corpus:
         self.kept = np.flatnonzero(np.logical_and.reduce([(each > 0) & (each <= LONGEST) for each in lengths]))
         self.source, self.target = _taken(source, self.kept), _taken(target, self.kept)
         self.pool, self.threads = pool, threads
-        self.sizes = [int(side.words.max(initial=0)) + 1 for side in (self.source, self.target)]
+        self.sizes = [int(side.words.max(initial=0)) + 1 for side in (source, target)]
         offsets = _bounds(np.diff(self.source.bounds) * np.diff(self.target.bounds))
         self.pairs = Pairs(self.source.bounds, self.target.bounds, offsets, np.zeros(0, np.uint32))
         cuts = np.searchsorted(offsets, np.arange(0, offsets[-1] + _SHARD, _SHARD))
