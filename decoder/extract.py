@@ -42,6 +42,7 @@ Reals = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Watch = Callable[[str, int, int], None]  # the pass, sentence pairs done, of how many
 
+WORDS = (1 << 19) - 1  # a feature key holds a word + 1 in 19 bits
 _SPANS, _RUN = 1 << 20, 1 << 24  # occurrences in memory at a time, in a run
 _ASKED = 1 << 16
 _SPECIAL = 2
@@ -105,10 +106,13 @@ def build(
     source: Texts, target: Texts, alignment: Alignment, settings: Settings | None = None, *,
     threads: int | None = None, watch: Watch | None = None,
 ) -> BlockSet:  # fmt: skip
-    """The blocks of aligned texts, line by line; threads are for Model 1 and change no bit."""
+    """The blocks of texts that are aligned line by line; threads are for Model 1 and change no bit."""
     settings = settings or Settings()
     vocabularies = Vocabularies.special()
     sides = [Words(*names.tokens(texts)) for names, texts in zip(vocabularies, (source, target), strict=True)]
+    for side, names in vocabularies._asdict().items():
+        if len(names) > WORDS:
+            raise InputError(f"the {side} side has {len(names)} different words; at most {WORDS} have feature keys")
     text = AlignedText(sides[0], sides[1], alignment, settings, watch)
     kept, tables = text.counted(vocabularies)
     ordered, places = sorted_sides(vocabularies, tables, kept.pairs)
