@@ -17,13 +17,15 @@ from decoder._core import search as compiled
 from decoder._reference import model as plain_model
 from decoder._reference import search as plain
 from decoder._reference import templates
-from decoder.blocks import BOUNDARY, START, UNKNOWN, Blocks
+from decoder.blocks import BOUNDARY, START, UNKNOWN, Blocks, Vocabularies
 from decoder.lm import Grams, Lm
-from decoder.model import DENSE, FLUENCY, Model
-from decoder.options import NOTHING, Graph, Options, Sentences
+from decoder.dense import DENSE, dense as dense_values
+from decoder.jumps import Jumps
+from decoder.model import DISTORTION, FLUENCY, Model
+from decoder.options import NOTHING, Derivations, Graph, Options, Sentences
 from decoder.search import CAP, Search, in_order, search
 from decoder.states import BACKWARD, CLOSE, FORWARD, MON, ORIENTATION, STEP, Reordering, State
-from decoder.templates import GROUPS, NAMES
+from decoder.templates import GROUPS, NAMES, Templates
 from rampion.errors import InputError, RecipeError
 from rampion.keys import Keys
 from rampion.text import Texts
@@ -32,7 +34,7 @@ from rampion.vocab import Names
 WAYS = (MON, Reordering(), Reordering(2), Reordering(8, adjacent_swaps=True))
 MASKS = {name: sum(1 << NAMES.index(one) for one in group) for name, group in GROUPS.items()}
 EVERY = (1 << len(NAMES)) - 1
-PLAIN = tuple(name for name in DENSE if name not in FLUENCY)
+PLAIN = tuple(name for name in DENSE if name not in (*FLUENCY, *DISTORTION))
 
 
 class Task(NamedTuple):
@@ -241,6 +243,29 @@ def test_exact_search_finds_the_best_of_the_whole_space(group, reordering):
             assert len(kept) == len(everything), "no pruning: every derivation is a path"
 
 
+@pytest.mark.parametrize("reordering", WAYS, ids=str)
+def test_the_score_is_weights_times_what_the_derivation_emits(reordering):
+    found = task(4, [6, 0, 5, 8], most=3)
+    keys, dense = weighed(found, EVERY, 3, whole=True, reordering=MON)
+    far = Jumps(*np.random.default_rng(1).integers(-3, 4, (2, 8, 5)).astype(np.float32))
+    dense |= {"JumpOut": 2.0, "JumpIn": -1.0}
+    model = Model.of(found.blocks, EVERY, keys, dense, jumps=far)
+    graph = search(found.sentences, found.options, model, Search(5, 30, reordering=reordering))
+    bests = [best(graph, s) for s in range(4)]
+    bounds = np.cumsum([0, *(len(steps) for _, steps in bests)])
+    steps = np.array([step for _, steps in bests for step in steps], np.uint32)
+    derivations = Derivations(np.arange(5), bounds, steps, np.array([score for score, _ in bests]))
+    names = Names()
+    names.intern_all(Texts.of([*"abc", *(f"w{i}" for i in range(3, 8))]))
+    templates = Templates(Vocabularies(names, names), found.blocks)
+    templates.mask = EVERY
+    fired, ends = templates.emit(found.sentences, found.options, derivations)
+    sums = [keys.weigh(fired[start:end]).sum() for start, end in zip(ends, ends[1:], strict=False)]
+    values = dense_values(found.sentences, found.options, found.blocks, derivations, jumps=far, logs=np.zeros(0))
+    weights = [dense.get(name, 0.0) for name in DENSE]
+    np.testing.assert_array_equal(sums + values @ weights, derivations.scores)
+
+
 def test_a_sentence_of_eight_words():
     found = task(8, [8], longest=2, most=1)
     for reordering in WAYS:
@@ -267,9 +292,11 @@ def test_a_sentence_of_eight_words():
 def test_kernels_equal_their_twins(seed, lengths, mask, way, beam, pops, threshold, whole, order):
     found = task(seed, lengths, most=4)
     keys, dense = weighed(found, mask, seed, whole, MON)
-    spoken = (language(seed, order), np.arange(8, dtype=np.uint32)) if order else ()
+    spoken = (language(seed, order), np.arange(8, dtype=np.uint32)) if order else (None, None)
+    far = Jumps(*np.random.default_rng(seed).normal(size=(2, 8, 5)).astype(np.float32)) if seed % 2 else None
+    dense |= {"JumpOut": 0.7, "JumpIn": -0.2} if far else {}
     dense |= {"LM": 0.5, "LMRest": 0.3} if order else {}
-    models = [Model.of(found.blocks, mask, keys, dense, *spoken) for _ in range(2)]
+    models = [Model.of(found.blocks, mask, keys, dense, *spoken, far) for _ in range(2)]
     models[0].assess(found.options.blocks)
     plain_model.assess(found.options.blocks, 0, found.blocks, models[1], None, models[1].local)
     np.testing.assert_array_equal(models[0].local, models[1].local)

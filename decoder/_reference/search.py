@@ -10,13 +10,14 @@ Twin: decoder/_core/search.pyx. Only this one asks `model.pair`, a score in Pyth
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import inf
 from typing import Any, NamedTuple
 
 from decoder._reference import templates
 from decoder._reference.model import Fluency, summed, summed_up, weights_of
 from decoder._reference.model import State as History
-from decoder.states import FILL, NO_GAP, OPEN, ORIENTATION, REOPEN, Reordering, State
+from decoder.states import CLOSE, FILL, NO_GAP, OPEN, ORIENTATION, REOPEN, Reordering, State
 
 HALVINGS = 40
 SMALL = 1e-9
@@ -107,7 +108,13 @@ class Sentence:
         keys = templates.source_keys(
             self.model.mask, last, self.sources[start, end], jump, word, self.words[start]
         )
-        return -self.model.jump * abs(start - state.end) + summed(weights, keys)
+        total = -self.model.jump * abs(start - state.end)
+        out, into = self.model.jumps
+        if len(out):
+            limit = out.shape[1] // 2
+            at = min(max(start - state.end, -limit), limit) + limit
+            total += self.model.jump_out * float(out[word, at]) + self.model.jump_in * float(into[self.words[start], at])
+        return total + summed(weights, keys)
 
     def join(self, weights: dict[int, float], last: int, said: int) -> float:
         """P3, W3 across the join, W4; the templates of users."""
