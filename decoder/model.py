@@ -41,10 +41,10 @@ class _Room(NamedTuple):
 class Model:
     """A weight vector, and what has been computed from it.
 
-    local[b, k] is what block b brings when it comes by move k, NaN where no one has asked yet; what a language model says of a block's
-    words by themselves is in it, and the part of its first words, which neighbours change, in heads[b]. `single` and `pair` are
-    scores in Python, of a block and of two neighbouring blocks: the first is asked once a block, the second makes the
-    search itself run in plain Python, hundreds of times slower.
+    local[b, k] is what block b brings when it comes by move k, NaN where no one has asked yet; what a language model
+    says of a block's words by themselves is in it, and the part of its first words, which neighbours change, in
+    heads[b]. `single` and `pair` are scores in Python, of a block and of two neighbouring blocks: the first is asked
+    once a block, the second makes the search itself run in plain Python, hundreds of times slower.
     """
 
     blocks: Blocks
@@ -100,7 +100,9 @@ class Model:
         sifter = np.zeros(int(SIFT * len(slots)) + 1, np.uint8)
         _kernels.sift(slots, sifter)
         columns = np.array([dense.get(name, 0.0) for name in COLUMNS])
-        counts = [float(dense.get(name, 0.0)) for name in ("Phrases", "Words", "Jump", *DISTORTION)]
+        phrases, words, jump, jump_out, jump_in = (
+            float(dense.get(name, 0.0)) for name in ("Phrases", "Words", "Jump", *DISTORTION)
+        )
         table = lm.table if lm else MUTE
         first, rest = (float(dense.get("LM", 0.0) + dense.get(name, 0.0)) for name in ("LMFirst", "LMRest"))
         count = len(blocks.sources)
@@ -108,8 +110,8 @@ class Model:
         words_of = np.zeros(0, np.uint32) if spoken is None else spoken
         local = np.full((count, KINDS), np.nan)
         return cls(
-            blocks, mask, slots, sifter, columns, *counts, jumps or Jumps.none(0), local, table, words_of, first, rest,
-            np.empty(count), *ends, single, pair, Lock(),
+            blocks, mask, slots, sifter, columns, phrases, words, jump, jump_out, jump_in, jumps or Jumps.none(0),
+            local, table, words_of, first, rest, np.empty(count), *ends, single, pair, Lock(),
         )  # fmt: skip
 
     def assess(self, asked: Ids) -> None:
