@@ -8,19 +8,23 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from decoder.blocks import BOUNDARY, IDENTITY, START, UNKNOWN, Blocks
-from decoder.options import Options, Sentences
+from decoder import _kernels
+from decoder.blocks import START, UNKNOWN, Blocks
+from decoder.options import Sentences
 from rampion.keys import Keys
 
 VOCABULARY = 50_000
+BATCH = 64
 P1, P2, P3, P4, P5, W1, W2, W3, W4 = range(9)
 ALL = (1 << 9) - 1
 
 
 class Searchable(NamedTuple):
-    sentences: Sentences
-    options: Options
+    """Batches of sentences, the blocks for them, and the most blocks of a span."""
+
+    batches: list[Sentences]
     blocks: Blocks
+    most: int
 
 
 def zipf(rng: np.random.Generator, size: int, vocabulary: int = VOCABULARY) -> NDArray[np.uint32]:
@@ -31,44 +35,37 @@ def zipf(rng: np.random.Generator, size: int, vocabulary: int = VOCABULARY) -> N
 def searchable(
     seed: int, sentences: int, words: int = 24, longest: int = 8, per_span: int = 20, vocabulary: int = VOCABULARY
 ) -> Searchable:
-    """Every span of every sentence is a source phrase of its own, with 1 to 2 * per_span - 1 blocks."""
+    """Every span of the sentences is a source phrase with 1 to 2 * per_span - 1 blocks."""
     rng = np.random.default_rng(seed)
     text = zipf(rng, sentences * words, vocabulary)
-    place = np.arange(sentences * words)
-    starts, sizes = np.repeat(place, longest), np.tile(np.arange(1, longest + 1), len(place))
-    fits = starts % words + sizes <= words
-    counts = np.where(fits, rng.integers(1, 2 * per_span, len(starts)), 0)
-    spans = np.concatenate([[0], np.cumsum(counts)])
-    kept = np.flatnonzero(fits)
-    phrases = len(kept) + 2
-    source_sizes = np.concatenate([[1, 1], sizes[kept]])
-    source_bounds = np.concatenate([[0], np.cumsum(source_sizes)])
-    source_words = np.empty(source_bounds[-1], np.uint32)
-    source_words[:2] = UNKNOWN, START
-    offsets = np.arange(2, source_bounds[-1]) - np.repeat(source_bounds[2:-1], source_sizes[2:])
-    source_words[2:] = text[np.repeat(starts[kept], sizes[kept]) + offsets]
-    option_sizes = np.repeat(sizes, counts)
-    lengths = np.concatenate([[1, 1], np.clip(option_sizes + rng.integers(-1, 2, spans[-1]), 1, None)])
+    sources, sizes = [np.array([UNKNOWN, START], np.uint32)], [np.ones(2, np.int64)]
+    for size in range(1, longest + 1):
+        starts = np.flatnonzero(np.arange(len(text)) % words + size <= words)
+        phrases = np.unique(text[starts[:, None] + np.arange(size)], axis=0)
+        sources.append(phrases.ravel())
+        sizes.append(np.full(len(phrases), size))
+    source_sizes = np.concatenate(sizes)
+    counts = rng.integers(1, 2 * per_span, len(source_sizes))
+    counts[:2] = 1
+    lengths = np.clip(np.repeat(source_sizes, counts) + rng.integers(-1, 2, counts.sum()), 1, None)
+    lengths[:2] = 1
     target_bounds = np.concatenate([[0], np.cumsum(lengths)])
     target_words = zipf(rng, target_bounds[-1], vocabulary)
     target_words[:2] = UNKNOWN, START
-    sources = np.concatenate([[IDENTITY, BOUNDARY], np.repeat(np.arange(2, phrases), counts[kept])])
-    total = len(sources)
-    firsts = np.concatenate([[0, 1, 2], 2 + spans[1:][kept]])
+    source_words, source_bounds = np.concatenate(sources), np.concatenate([[0], np.cumsum(source_sizes)])
+    slots = np.zeros(2 << len(source_sizes).bit_length(), np.uint32)
+    _kernels.index(source_words, source_bounds, 2, slots)
+    total = len(lengths)
     blocks = Blocks(
-        source_words, source_bounds, target_words, target_bounds, firsts, sources.astype(np.uint32),
-        np.arange(total, dtype=np.uint32), np.ones(total, np.uint32), np.zeros((total, 11), np.float32),
-        np.zeros(1, np.uint32),
+        source_words, source_bounds, target_words, target_bounds, np.concatenate([[0], np.cumsum(counts)]),
+        np.repeat(np.arange(len(counts), dtype=np.uint32), counts), np.arange(total, dtype=np.uint32),
+        np.ones(total, np.uint32), np.zeros((total, 11), np.float32), slots,
     )  # fmt: skip
-    within = np.repeat(starts % words, counts)
-    options = Options(
-        longest,
-        spans,
-        within.astype(np.int32),
-        (within + option_sizes).astype(np.int32),
-        np.arange(2, total, dtype=np.uint32),
-    )
-    return Searchable(Sentences(text, np.arange(0, len(text) + 1, words)), options, blocks)
+    parts = [
+        Sentences(text[start : start + BATCH * words], np.arange(0, len(text[start : start + BATCH * words]) + 1, words))
+        for start in range(0, len(text), BATCH * words)
+    ]
+    return Searchable(parts, blocks, 2 * per_span)
 
 
 def weighted(task: Searchable, seed: int, features: int) -> Keys:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from decoder._reference.search import search as search_plainly  # noqa: F401 - for templates in Python
+from decoder._reference.search import search as _plainly
 from rampion._kernels import opened
+
+search_plainly = _plainly  # for templates of pairs, which are Python
 
 MODULES: dict[str, tuple[str, ...]] = {
     "align": ("best", "collect", "model_one", "normalise"),

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from decoder import _kernels
 from decoder.blocks import COLUMNS, Blocks
+from decoder.dense import DENSE
+from decoder.jumps import Jumps
 from decoder.lm import GRAM, UNIGRAM, Lm, Table
 from rampion import _kernels as tables
 from rampion.errors import InputError
@@ -20,7 +22,7 @@ from rampion.keys import ABSENT, SLOT, Keys
 Reals = NDArray[np.float64]
 Ids = NDArray[np.uint32]
 FLUENCY = ("LM", "LMFirst", "LMRest")
-DENSE = (*COLUMNS, "Phrases", "Words", "Jump", *FLUENCY)
+DISTORTION = ("JumpOut", "JumpIn")
 MUTE = Table(1, np.zeros(1, UNIGRAM), np.zeros(1, GRAM))
 ROOM = 2.5  # slots a feature: most keys that a search asks for are in no table, and a crowded one says so late
 SIFT = 0.4  # bytes a slot of the sifter
@@ -39,10 +41,10 @@ class _Room(NamedTuple):
 class Model:
     """A weight vector, and what has been computed from it.
 
-    local[b, k] is what block b brings when it comes by move k, NaN where no one has asked yet; what a language model says of a block's
-    words by themselves is in it, and the part of its first words, which neighbours change, in heads[b]. `single` and `pair` are
-    scores in Python, of a block and of two neighbouring blocks: the first is asked once a block, the second makes the
-    search itself run in plain Python, hundreds of times slower.
+    local[b, k] is what block b brings when it comes by move k, NaN where no one has asked yet; what a language model
+    says of a block's words by themselves is in it, and the part of its first words, which neighbours change, in
+    heads[b]. `single` and `pair` are scores in Python, of a block and of two neighbouring blocks: the first is asked
+    once a block, the second makes the search itself run in plain Python, hundreds of times slower.
     """
 
     blocks: Blocks
@@ -53,6 +55,9 @@ class Model:
     phrases: float
     words: float
     jump: float
+    jump_out: float
+    jump_in: float
+    jumps: Jumps
     local: Reals
     lm: Table
     spoken: Ids
@@ -74,6 +79,7 @@ class Model:
         dense: Mapping[str, float],
         lm: Lm | None = None,
         spoken: Ids | None = None,
+        jumps: Jumps | None = None,
         single: Callable[[int], float] | None = None,
         pair: Callable[[int, int], float] | None = None,
     ) -> Model:
@@ -88,11 +94,15 @@ class Model:
                 raise InputError(f"the model has no feature {name}; its real-valued ones are {', '.join(DENSE)}")
             if not np.isfinite(weight):
                 raise InputError(f"the weight of {name} is {weight}; a decoder needs finite weights")
+        if jumps is None and (missing := [name for name in DISTORTION if dense.get(name)]):
+            raise InputError(f"{missing[0]} has a weight, but jumps have no model; give one, or no weight")
         slots = _roomy(keys)
         sifter = np.zeros(int(SIFT * len(slots)) + 1, np.uint8)
         _kernels.sift(slots, sifter)
         columns = np.array([dense.get(name, 0.0) for name in COLUMNS])
-        phrases, words, jump = (float(dense.get(name, 0.0)) for name in ("Phrases", "Words", "Jump"))
+        phrases, words, jump, jump_out, jump_in = (
+            float(dense.get(name, 0.0)) for name in ("Phrases", "Words", "Jump", *DISTORTION)
+        )
         table = lm.table if lm else MUTE
         first, rest = (float(dense.get("LM", 0.0) + dense.get(name, 0.0)) for name in ("LMFirst", "LMRest"))
         count = len(blocks.sources)
@@ -100,8 +110,8 @@ class Model:
         words_of = np.zeros(0, np.uint32) if spoken is None else spoken
         local = np.full((count, KINDS), np.nan)
         return cls(
-            blocks, mask, slots, sifter, columns, phrases, words, jump, local, table, words_of, first, rest,
-            np.empty(count), *ends, single, pair, Lock(),
+            blocks, mask, slots, sifter, columns, phrases, words, jump, jump_out, jump_in, jumps or Jumps.none(0),
+            local, table, words_of, first, rest, np.empty(count), *ends, single, pair, Lock(),
         )  # fmt: skip
 
     def assess(self, asked: Ids) -> None:

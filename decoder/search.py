@@ -186,6 +186,9 @@ def _cut(graph: Graph, nodes: int, edges: int) -> Graph:
 def _longer(graph: Graph, room: int) -> Graph:
     """The same with room for so many nodes and edges."""
     longer = _room(len(graph.bounds) - 1, room)
-    for array, old in zip(longer, graph, strict=True):
-        array[: len(old)] = old
+    longer.bounds[:] = graph.bounds
+    longer.edge_bounds[: len(graph.edge_bounds)] = graph.edge_bounds
+    longer.origins[: len(graph.origins)] = graph.origins
+    longer.options[: len(graph.options)] = graph.options
+    longer.scores[: len(graph.scores)] = graph.scores
     return longer

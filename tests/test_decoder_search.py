@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -12,18 +13,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoder import _kernels
-from decoder._core import model as compiled_model
 from decoder._core import search as compiled
 from decoder._reference import model as plain_model
 from decoder._reference import search as plain
 from decoder._reference import templates
-from decoder.blocks import BOUNDARY, START, UNKNOWN, Blocks
+from decoder.blocks import BOUNDARY, START, UNKNOWN, Blocks, Vocabularies
+from decoder.dense import DENSE
+from decoder.dense import dense as dense_values
+from decoder.jumps import Jumps
 from decoder.lm import Grams, Lm
-from decoder.model import DENSE, FLUENCY, Model
-from decoder.options import NOTHING, Graph, Options, Sentences
+from decoder.model import DISTORTION, FLUENCY, Model
+from decoder.options import NOTHING, Derivations, Graph, Options, Sentences
 from decoder.search import CAP, Search, in_order, search
 from decoder.states import BACKWARD, CLOSE, FORWARD, MON, ORIENTATION, STEP, Reordering, State
-from decoder.templates import GROUPS, NAMES
+from decoder.templates import GROUPS, NAMES, Templates
 from rampion.errors import InputError, RecipeError
 from rampion.keys import Keys
 from rampion.text import Texts
@@ -32,7 +35,7 @@ from rampion.vocab import Names
 WAYS = (MON, Reordering(), Reordering(2), Reordering(8, adjacent_swaps=True))
 MASKS = {name: sum(1 << NAMES.index(one) for one in group) for name, group in GROUPS.items()}
 EVERY = (1 << len(NAMES)) - 1
-PLAIN = tuple(name for name in DENSE if name not in FLUENCY)
+PLAIN = tuple(name for name in DENSE if name not in (*FLUENCY, *DISTORTION))
 
 
 class Task(NamedTuple):
@@ -63,7 +66,7 @@ def task(seed: int, lengths: list[int], longest: int = 3, most: int = 2, vocabul
                         joined.append((len(sources) - 1, targets.index(target)))
                 spans[start, end] = known[phrase]
         said.append(spans)
-    flat = [np.array(sum(phrases, []), np.uint32) for phrases in (sources, targets)]
+    flat = [np.array(list(chain(*phrases)), np.uint32) for phrases in (sources, targets)]
     bounds = [np.cumsum([0, *map(len, phrases)]) for phrases in (sources, targets)]
     pairs = np.array(joined, np.uint32)
     values = rng.integers(-3, 4, (len(joined), 11)).astype(np.float32)
@@ -71,7 +74,7 @@ def task(seed: int, lengths: list[int], longest: int = 3, most: int = 2, vocabul
         flat[0], bounds[0], flat[1], bounds[1], np.zeros(1, np.int64), pairs[:, 0].copy(), pairs[:, 1].copy(),
         np.ones(len(pairs), np.uint32), values, np.zeros(1, np.uint32),
     )  # fmt: skip
-    sentences = Sentences(np.array(sum(text, []), np.uint32), np.cumsum([0, *lengths]))
+    sentences = Sentences(np.array(list(chain(*text)), np.uint32), np.cumsum([0, *lengths]))
     return Task(sentences, options_of(lengths, longest, said), blocks)
 
 
@@ -90,7 +93,7 @@ def features(task: Task, mask: int, s: int, steps: tuple[int, ...], reordering: 
     words = [UNKNOWN, *task.sentences.words[task.sentences.bounds[s] : task.sentences.bounds[s + 1]].tolist()]
     keys: list[int] = []
     dense = dict.fromkeys(PLAIN, 0.0)
-    last, (start, end), last_word = BOUNDARY, (0, 0), START
+    last, end, last_word = BOUNDARY, 0, START
     came = moves(task, s, steps, reordering)
     for i, option in enumerate(steps):
         block, move = int(options.blocks[option]), came[i]
@@ -101,7 +104,9 @@ def features(task: Task, mask: int, s: int, steps: tuple[int, ...], reordering: 
             for t in (target, int(blocks.targets[last]))
         )
         gap = int(options.starts[option]) - end
-        following = came[i + 1] if i + 1 < len(steps) else STEP if int(options.ends[option]) == len(words) - 1 else CLOSE
+        following = (
+            came[i + 1] if i + 1 < len(steps) else STEP if int(options.ends[option]) == len(words) - 1 else CLOSE
+        )
         keys += templates.block_keys(mask, block, target, heard, said)
         keys += templates.move_keys(mask, block, ORIENTATION[move], BACKWARD[move])
         keys += templates.leave_keys(mask, block, FORWARD[following])
@@ -116,7 +121,7 @@ def features(task: Task, mask: int, s: int, steps: tuple[int, ...], reordering: 
         dense["Phrases"] += 1
         dense["Words"] += len(said)
         dense["Jump"] -= abs(gap)
-        last, (start, end) = block, (int(options.starts[option]), int(options.ends[option]))
+        last, end = block, int(options.ends[option])
         last_word = words[end]
     return keys, dense
 
@@ -200,7 +205,10 @@ def paths(graph: Graph, s: int) -> list[tuple[float, tuple[int, ...]]]:
         if node == first:
             return [(0.0, ())]
         return [
-            (score + float(graph.scores[e]), (*steps, *([int(graph.options[e])] if graph.options[e] != NOTHING else [])))
+            (
+                score + float(graph.scores[e]),
+                (*steps, *([int(graph.options[e])] if graph.options[e] != NOTHING else [])),
+            )
             for e in range(int(graph.edge_bounds[node]), int(graph.edge_bounds[node + 1]))
             for score, steps in into(int(graph.origins[e]))
         ]
@@ -241,11 +249,36 @@ def test_exact_search_finds_the_best_of_the_whole_space(group, reordering):
             assert len(kept) == len(everything), "no pruning: every derivation is a path"
 
 
+@pytest.mark.parametrize("reordering", WAYS, ids=str)
+def test_the_score_is_weights_times_what_the_derivation_emits(reordering):
+    found = task(4, [6, 0, 5, 8], most=3)
+    keys, dense = weighed(found, EVERY, 3, whole=True, reordering=MON)
+    far = Jumps(*np.random.default_rng(1).integers(-3, 4, (2, 8, 5)).astype(np.float32))
+    dense |= {"JumpOut": 2.0, "JumpIn": -1.0}
+    model = Model.of(found.blocks, EVERY, keys, dense, jumps=far)
+    graph = search(found.sentences, found.options, model, Search(5, 30, reordering=reordering))
+    bests = [best(graph, s) for s in range(4)]
+    bounds = np.cumsum([0, *(len(steps) for _, steps in bests)])
+    steps = np.array([step for _, steps in bests for step in steps], np.uint32)
+    derivations = Derivations(np.arange(5), bounds, steps, np.array([score for score, _ in bests]))
+    names = Names()
+    names.intern_all(Texts.of([*"abc", *(f"w{i}" for i in range(3, 8))]))
+    templates = Templates(Vocabularies(names, names), found.blocks)
+    templates.mask = EVERY
+    fired, ends = templates.emit(found.sentences, found.options, derivations)
+    sums = [keys.weigh(fired[start:end]).sum() for start, end in pairwise(ends.tolist())]
+    values = dense_values(found.sentences, found.options, found.blocks, derivations, jumps=far, logs=np.zeros(0))
+    weights = [dense.get(name, 0.0) for name in DENSE]
+    np.testing.assert_array_equal(sums + values @ weights, derivations.scores)
+
+
 def test_a_sentence_of_eight_words():
     found = task(8, [8], longest=2, most=1)
     for reordering in WAYS:
         keys, dense = weighed(found, EVERY, 1, whole=True)
-        graph = search(found.sentences, found.options, Model.of(found.blocks, EVERY, keys, dense), Search.exact(reordering))
+        graph = search(
+            found.sentences, found.options, Model.of(found.blocks, EVERY, keys, dense), Search.exact(reordering)
+        )
         everything = [
             scored(None, keys, dense, *features(found, EVERY, 0, steps, reordering))
             for steps, _ in space(found.sentences, found.options, 0, reordering)
@@ -267,9 +300,11 @@ def test_a_sentence_of_eight_words():
 def test_kernels_equal_their_twins(seed, lengths, mask, way, beam, pops, threshold, whole, order):
     found = task(seed, lengths, most=4)
     keys, dense = weighed(found, mask, seed, whole, MON)
-    spoken = (language(seed, order), np.arange(8, dtype=np.uint32)) if order else ()
+    spoken = (language(seed, order), np.arange(8, dtype=np.uint32)) if order else (None, None)
+    far = Jumps(*np.random.default_rng(seed).normal(size=(2, 8, 5)).astype(np.float32)) if seed % 2 else None
+    dense |= {"JumpOut": 0.7, "JumpIn": -0.2} if far else {}
     dense |= {"LM": 0.5, "LMRest": 0.3} if order else {}
-    models = [Model.of(found.blocks, mask, keys, dense, *spoken) for _ in range(2)]
+    models = [Model.of(found.blocks, mask, keys, dense, *spoken, far) for _ in range(2)]
     models[0].assess(found.options.blocks)
     plain_model.assess(found.options.blocks, 0, found.blocks, models[1], None, models[1].local)
     np.testing.assert_array_equal(models[0].local, models[1].local)
@@ -363,7 +398,7 @@ def test_templates_in_python_add_to_the_score():
         everything = []
         for steps, _ in space(found.sentences, found.options, s, Reordering()):
             said = [BOUNDARY, *found.options.blocks[list(steps)].tolist()]
-            extra = sum(said[1:]) + sum(pair(*two) for two in zip(said, said[1:], strict=False))
+            extra = sum(said[1:]) + sum(pair(*two) for two in pairwise(said))
             everything.append(extra + scored(model, keys, dense, *features(found, model.mask, s, steps, Reordering())))
         assert best(graph, s)[0] == max(everything)
 
@@ -397,7 +432,3 @@ def test_512_words_are_searched():
     found = task(1, [CAP], longest=3, most=2)
     graph = search(found.sentences, found.options, Model.of(found.blocks, 0, Keys(), {"LexST": 1.0}), Search(10, 50))
     assert sum(int(found.options.ends[o] - found.options.starts[o]) for o in best(graph, 0)[1]) == CAP
-
-
-def test_kernels_are_what_the_door_opens():
-    assert {_kernels.search, _kernels.assess} <= {compiled.search, plain.search, compiled_model.assess, plain_model.assess}

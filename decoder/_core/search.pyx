@@ -161,12 +161,13 @@ cdef inline row_t propose(
 
 
 cdef inline int weigh(
-    key_t mask, real jump, const slot_t[::1] slots, const byte_t[::1] sifter, const id_t[::1] source_words, row_t word, const row_t[::1] spans,
+    key_t mask, real jump, real jump_out, real jump_in, const small_t[:, ::1] out, const small_t[:, ::1] into,
+    const slot_t[::1] slots, const byte_t[::1] sifter, const id_t[::1] source_words, row_t word, const row_t[::1] spans,
     row_t longest, const id_t[::1] option_blocks, const id_t[::1] sources, const group_t[::1] groups,
     grid_t[::1] grids, row_t count, key_t[::1] keys, row_t[::1] homes, row_t[::1] marks,
 ) except -1 nogil:
     """The source side of every grid."""
-    cdef row_t low = 0, g, at, start, end, last, free
+    cdef row_t low = 0, g, at, start, end, last, free, limit = out.shape[1] // 2
     cdef key_t state
     cdef id_t source
     cdef int move
@@ -183,6 +184,10 @@ cdef inline int weigh(
                              keys, marks[g - low])
             marks[g - low + 1] = at
             grids[g].source = -jump * (start - last if start > last else last - start)
+            if out.shape[0] > 0:
+                at = min(max(start - last, -limit), limit) + limit
+                grids[g].source += (jump_out * out[source_words[word + last - 1] if free > 0 else START, at]
+                                    + jump_in * into[source_words[word + start], at])
         sieve(slots, sifter, keys, homes, marks, min(BATCH, count - low))
         for g in range(low, min(low + BATCH, count)):
             grids[g].source += weight_of(slots, keys, homes, marks[g - low], marks[g - low + 1])
@@ -217,7 +222,7 @@ cdef inline int seek_bracket(row_t pops, const grid_t[::1] grids, row_t count, c
     The search begins bracket[2] below the most promising cell and leaves there how far below it ended.
     """
     cdef real top = -INFINITY, middle
-    cdef row_t g, total = 0, found, step
+    cdef row_t g, total = 0, found
     for g in range(count):
         total += (grids[g].last - grids[g].first) * (grids[g].end - grids[g].choice)
         top = max(top, (grids[g].base + nodes[grids[g].first].score) + gains[grids[g].choice])
@@ -225,7 +230,7 @@ cdef inline int seek_bracket(row_t pops, const grid_t[::1] grids, row_t count, c
         bracket[0] = bracket[1] = -INFINITY
         return 0
     bracket[0], bracket[1] = top - bracket[2], top
-    for step in range(HALVINGS):
+    for _ in range(HALVINGS):
         found = reaching(bracket[0], pops, grids, count, nodes, gains)
         if found > pops:
             break
@@ -233,7 +238,7 @@ cdef inline int seek_bracket(row_t pops, const grid_t[::1] grids, row_t count, c
         if 8 * found >= 7 * pops:
             break
         bracket[0] = top - 1.5 * (top - bracket[0])
-    for step in range(HALVINGS):
+    for _ in range(HALVINGS):
         if bracket[0] == bracket[1]:
             break
         middle = 0.5 * bracket[0] + 0.5 * bracket[1]
@@ -467,6 +472,8 @@ def search(sentences, options, blocks, model, limits, work, graph, row_t done): 
     cdef const id_t[::1] spoken = model.spoken, end_words = model.end_words
     cdef const small_t[::1] end_backoffs = model.end_backoffs
     cdef const real[::1] heads = model.heads
+    cdef const small_t[:, ::1] out = model.jumps.out, into = model.jumps.into
+    cdef real jump_out = model.jump_out, jump_in = model.jump_in
     cdef real jump = model.jump, slack = limits.threshold, first = model.lm_first, rest_of = model.lm_rest
     cdef key_t mask = model.mask
     cdef row_t past = model.lm.order - 1
@@ -495,11 +502,13 @@ def search(sentences, options, blocks, model, limits, work, graph, row_t done): 
         for s in range(done, bounds.shape[0] - 1):
             word, n = bounds[s], bounds[s + 1] - bounds[s]
             total = prepare(mask, kinds, longest, word, n, spans, option_blocks, targets_of, words, target_bounds,
-                            local, targets, tips, sizes, looks, gains, says, rest, fills, past, spoken, openings, leads)
+                            local, targets, tips, sizes, looks, gains, says, rest, fills, past, spoken, openings,
+                            leads)
             nodes[0].score, nodes[0].rank, nodes[0].state, nodes[0].look = 0.0, 0.0, packed(0, NO_GAP, 0, 0), looks[0]
             nodes[0].edge, nodes[0].said = 0, 0
             for k in range(past):
-                node_words[k], node_backoffs[k] = NO_WORD if k > 0 else START, 0 if k > 0 else unigrams[START].backoff
+                node_words[k] = NO_WORD if k > 0 else START
+                node_backoffs[k] = 0 if k > 0 else unigrams[START].backoff
             groups[0].state, groups[0].first, groups[0].last, groups[0].source = nodes[0].state, 0, 1, BOUNDARY
             stacks[0], stacks[1], node, edge, made_groups, bracket[2] = 0, 1, 1, 0, 1, 1.0
             for covered in range(1, n + 1):
@@ -507,8 +516,8 @@ def search(sentences, options, blocks, model, limits, work, graph, row_t done): 
                                 grids)
                 if count == FULL:
                     break
-                weigh(mask, jump, slots, sifter, source_words, word, spans, longest, option_blocks, sources, groups, grids,
-                      count, keys, homes, marks)
+                weigh(mask, jump, jump_out, jump_in, out, into, slots, sifter, source_words, word, spans, longest,
+                      option_blocks, sources, groups, grids, count, keys, homes, marks)
                 seek_bracket(pops, grids, count, nodes, gains, bracket)
                 made = take(bracket[1], INFINITY, pops, grids, count, nodes, gains, says, tries, 0)
                 if made != FULL and bracket[0] < bracket[1]:

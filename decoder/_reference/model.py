@@ -68,7 +68,7 @@ class Fluency:
             if past == NO_WORD:
                 break
             total += weight
-        return total * LN10, tuple((*after[:length], *self.empty[length:]))
+        return total * LN10, (*after[:length], *self.empty[length:])
 
     def read(self, said: list[int], state: State) -> tuple[list[float], State]:
         """The weighted log-probabilities of the words of a block, and the state after them."""
@@ -92,7 +92,8 @@ def assess(asked: Any, start: int, blocks: Any, model: Any, work: Any, local: An
     """Fill local[b] for the blocks from `start` on that lack it; return how many are done: all, or room is short.
 
     local[b, k] is what block b brings when it comes by move k, whatever stands beside it: P1, P5, W1, W3, T1, T2
-    inside, its columns, one block, its words, and what the language model says of them by themselves; P2, H1 and orientation by the move; H2 by the move that must follow.
+    inside, its columns, one block, its words, and what the language model says of them by themselves; P2, H1 and
+    orientation by the move; H2 by the move that must follow.
     """
     weights, columns, fluency = weights_of(model.slots), model.columns.tolist(), Fluency(model)
     for b in asked[start:].tolist():
@@ -116,5 +117,7 @@ def assess(asked: Any, start: int, blocks: Any, model: Any, work: Any, local: An
             keys = templates.move_keys(model.mask, b, ORIENTATION[kind], BACKWARD[kind])
             keys += templates.leave_keys(model.mask, b, FORWARD[kind])
             back, fore = 5 + BACKWARD[kind], 8 + FORWARD[kind]
-            local[b, kind] = total + (summed(weights, keys) + columns[back] * values[back] + columns[fore] * values[fore])
+            local[b, kind] = total + (
+                summed(weights, keys) + columns[back] * values[back] + columns[fore] * values[fore]
+            )
     return len(asked)

@@ -104,10 +104,15 @@ class Sentence:
         last = self.sources[state.start, state.end] if state.free else BOUNDARY
         word = self.words[state.end - 1] if state.free else START
         jump = templates.jump_of(ORIENTATION[move], start - state.end)
-        keys = templates.source_keys(
-            self.model.mask, last, self.sources[start, end], jump, word, self.words[start]
-        )
-        return -self.model.jump * abs(start - state.end) + summed(weights, keys)
+        keys = templates.source_keys(self.model.mask, last, self.sources[start, end], jump, word, self.words[start])
+        total: float = -self.model.jump * abs(start - state.end)
+        out, into = self.model.jumps
+        if len(out):
+            limit = out.shape[1] // 2
+            at = min(max(start - state.end, -limit), limit) + limit
+            first, second = float(out[word, at]), float(into[self.words[start], at])
+            total += self.model.jump_out * first + self.model.jump_in * second
+        return total + summed(weights, keys)
 
     def join(self, weights: dict[int, float], last: int, said: int) -> float:
         """P3, W3 across the join, W4; the templates of users."""
@@ -119,7 +124,12 @@ class Sentence:
 
 
 def grids_into(
-    covered: int, stacks: list[list[int]], nodes: list[Node], sentence: Sentence, limits: Any, longest: int,
+    covered: int,
+    stacks: list[list[int]],
+    nodes: list[Node],
+    sentence: Sentence,
+    limits: Any,
+    longest: int,
     weights: dict[int, float],
 ) -> list[Grid]:
     """All that leads into the stack of `covered` words."""
@@ -182,7 +192,7 @@ def seek_bracket(pops: int, grids: list[Grid], window: float) -> tuple[float, fl
 
 def take(least: float, below: float, most: int, grids: list[Grid]) -> list[tuple[Grid, int, float, int]]:
     """The cells that promise from `least` to less than `below`, row by row, until there are `most`."""
-    found = []
+    found: list[tuple[Grid, int, float, int]] = []
     for grid in grids:
         for origin, score in grid.nodes:
             for gain, said in grid.choices:
@@ -272,5 +282,3 @@ def search(sentences: Any, options: Any, blocks: Any, model: Any, limits: Any, w
             graph.edge_bounds[place + 1] = edge
         graph.bounds[s + 1] = first + len(alive)
     return len(bounds) - 1
-
-

@@ -1,0 +1,211 @@
+"""Speed of the search: `python benchmarks/bench_search.py [--plot curve.svg]`, sentences/s of CPU on one core.
+
+Sentences of 24 words, about 20 blocks of every span of up to 8 words, all templates of S10.2 and a table of 5 million
+weights (benchmarks/searchable.py). All told: blocks found and scored, the search, its best derivation and the features
+that fires. The first pass has scored no block yet; the passes after it find the scores of all their blocks. A score is
+the mean over the sentences of what the model gives the best derivation.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from time import perf_counter, process_time
+
+import numpy as np
+from searchable import ALL, Searchable, searchable, weighted, zipf
+
+from decoder import _kernels
+from decoder._reference.search import search as twin
+from decoder.blocks import Blocks, Vocabularies
+from decoder.kbest import kbest
+from decoder.lm import Grams, Lm
+from decoder.model import Model
+from decoder.options import Graph, Options, Sentences
+from decoder.search import EVERYTHING, Search, in_order, search
+from decoder.states import MON, Reordering
+from decoder.templates import Templates
+from rampion.keys import Keys
+from rampion.text import Texts
+from rampion.vocab import Names
+
+SENTENCES, FEATURES, LONGEST, ROUNDS = 256, 5_000_000, 8, 3
+SWAP = Reordering()
+
+
+class Bench:
+    """One task, and the parts of decoding it."""
+
+    def __init__(self, sentences: int = SENTENCES, features: int = FEATURES) -> None:
+        self.task: Searchable = searchable(1, sentences)
+        self.keys: Keys = weighted(self.task, 2, features)
+        nobody = Vocabularies(Names(), Names())
+        self.templates = Templates(nobody, self.task.blocks, "all")
+
+    def model(self, lm: Lm | None = None) -> Model:
+        ids = None if lm is None else np.arange(len(lm.vocabulary), dtype=np.uint32)
+        return Model.of(self.task.blocks, ALL, self.keys, {"LM": 0.1} if lm else {}, lm, ids)
+
+    def options(self, sentences: Sentences) -> Options:
+        return Options.match(sentences, self.task.blocks, LONGEST, self.task.most)
+
+    def decode(self, model: Model, settings: Search, sentences: Sentences) -> float:
+        """Everything, of one batch: the sum of the scores."""
+        options = self.options(sentences)
+        best = kbest(search(sentences, options, model, settings), 1)
+        self.templates.emit(sentences, options, best)
+        return float(best.scores.sum())
+
+    def all_told(self, model: Model, settings: Search, threads: int = 1) -> float:
+        batches = self.task.batches
+        return sum(in_order(lambda batch: self.decode(model, settings, batch), batches, threads)) / self.count
+
+    @property
+    def count(self) -> int:
+        return sum(len(batch.bounds) - 1 for batch in self.task.batches)
+
+    def speed(self, model: Model, settings: Search, rounds: int = ROUNDS) -> tuple[float, float]:
+        """Sentences per second of CPU when all blocks are scored, and the mean score."""
+        times = []
+        for _ in range(rounds):
+            start = process_time()
+            score = self.all_told(model, settings)
+            times.append(process_time() - start)
+        return self.count / min(times), score
+
+
+def trigrams(seed: int, blocks: Blocks, size: int = 1_000_000) -> Lm:
+    """A language model of the words and bigrams of the target phrases and of random trigrams upon them."""
+    rng = np.random.default_rng(seed)
+    width = int(blocks.target_words.max()) + 1
+    names = Names()
+    names.intern_all(Texts.of(["<unk>", "<s>", "</s>", *(f"w{i}" for i in range(3, width))]))
+    pairs = np.unique(np.stack([zipf(rng, size, width - 3), zipf(rng, size, width - 3)], axis=1), axis=0)
+    known = pairs[:, 0].astype(np.uint64) << 32 | pairs[:, 1]
+    drawn = np.unique(np.stack([zipf(rng, 4 * size, width - 3) for _ in range(3)], axis=1), axis=0).astype(np.uint64)
+    both = np.isin(drawn[:, 0] << 32 | drawn[:, 1], known) & np.isin(drawn[:, 1] << 32 | drawn[:, 2], known)
+    rows = [np.arange(width, dtype=np.uint32)[:, None], pairs.astype(np.uint32), drawn[both].astype(np.uint32)]
+    return Lm.of(names, [
+        Grams(row, (-4 * rng.random(len(row))).astype(np.float32), (-rng.random(len(row))).astype(np.float32) * (n < 3))
+        for n, row in enumerate(rows, 1)
+    ])  # fmt: skip
+
+
+def parts(bench: Bench, settings: Search) -> None:
+    """Where the time of one batch goes."""
+    batch, model = bench.task.batches[0], bench.model()
+    count = len(batch.bounds) - 1
+    times = {}
+
+    def timed(name: str, start: float) -> None:
+        times[name] = (process_time() - start) / count * 1e3
+
+    start = process_time()
+    options = bench.options(batch)
+    timed("match", start)
+    start = process_time()
+    model.assess(options.blocks)
+    timed("score blocks, none known", start)
+    search(batch, options, model, settings)
+    start = process_time()
+    graph: Graph = search(batch, options, model, settings)
+    timed("search", start)
+    start = process_time()
+    best = kbest(graph, 1)
+    timed("best derivation", start)
+    start = process_time()
+    bench.templates.emit(batch, options, best)
+    timed("features", start)
+    print(f"{len(options.blocks) / count:.0f} options a sentence; ms a sentence: " + ", ".join(
+        f"{name} {time:.2f}" for name, time in times.items()
+    ))  # fmt: skip
+
+
+def curve(bench: Bench, model: Model) -> list[tuple[str, int, float, float]]:
+    """Model score against speed: beams from 10 to 400, all cells or 10 and 5 a place of the beam."""
+    found = []
+    short = Bench.__new__(Bench)
+    short.task, short.keys, short.templates = bench.task._replace(batches=bench.task.batches[:1]), bench.keys, bench.templates
+    for name, per in (("cube, 5 a place", 5), ("cube, 10 a place", 10), ("exhaustive", 0)):
+        for beam in (10, 20, 50, 100, 200, 400):
+            settings = Search(beam, per * beam or EVERYTHING, reordering=SWAP)
+            found.append((name, beam, *short.speed(model, settings, 3 if per else 1)))
+    return found
+
+
+def against_twin(bench: Bench, model: Model) -> float:
+    """How many times faster than plain Python at the same beam, on one sentence; twin's tables made beforehand."""
+    batch = bench.task.batches[0]
+    one = Sentences(batch.words[: batch.bounds[1]], batch.bounds[:2])
+    options, settings = bench.options(one), Search(100, 1000)
+    model.assess(options.blocks)
+    light = Model.of(model.blocks, ALL, Keys(), {})
+    light.local[:] = model.local
+    times = []
+    for kernel, rounds in ((_kernels.search, 20), (twin, 1)):
+        with_kernel = []
+        for _ in range(rounds):
+            original, _kernels.search = _kernels.search, kernel
+            start = process_time()
+            search(one, options, light, settings)
+            with_kernel.append(process_time() - start)
+            _kernels.search = original
+        times.append(min(with_kernel))
+    return times[1] / times[0]
+
+
+def main() -> None:
+    bench = Bench()
+    parts(bench, Search(100, 1000))
+    rows = []
+    for name, settings in (
+        ("SWAP, beam 100, 1000 cells", Search(100, 1000)),
+        ("SWAP, beam 100, 700 cells", Search(100, 700)),
+        ("MON, beam 100, 1000 cells", Search(100, 1000, reordering=MON)),
+    ):
+        model = bench.model()
+        start = process_time()
+        bench.all_told(model, settings)
+        cold = bench.count / (process_time() - start)
+        warm, score = bench.speed(model, settings)
+        rows.append((name, cold, warm, score))
+    model = bench.model(trigrams(3, bench.task.blocks))
+    start = process_time()
+    bench.all_told(model, Search(100, 1000))
+    cold = bench.count / (process_time() - start)
+    rows.append(("SWAP, beam 100, 1000 cells, trigrams", cold, *bench.speed(model, Search(100, 1000))))
+    print(f"\n{'all told, sentences/s':38}{'first pass':>12}{'later':>10}{'score':>12}")
+    for name, cold, warm, score in rows:
+        print(f"{name:38}{cold:12.0f}{warm:10.0f}{score:12.4f}")
+    model = bench.model()
+    bench.all_told(model, Search(100, 1000))
+    walls = []
+    for threads in (1, 2):
+        start = perf_counter()
+        bench.all_told(model, Search(100, 1000), threads)
+        walls.append(perf_counter() - start)
+    print(f"\ntwo threads: {walls[0] / walls[1]:.2f} times the speed of one, by the clock")
+    print(f"plain Python: {against_twin(bench, model):.0f} times slower")
+    points = curve(bench, model)
+    print(f"\n{'':20}{'beam':>6}{'sentences/s':>14}{'score':>12}")
+    for name, beam, speed, score in points:
+        print(f"{name:20}{beam:6}{speed:14.0f}{score:12.4f}")
+    if "--plot" in sys.argv:
+        plot(points, Path(sys.argv[sys.argv.index("--plot") + 1]))
+
+
+def plot(points: list[tuple[str, int, float, float]], path: Path) -> None:
+    """Model score against speed, a line a way to search."""
+    from matplotlib.figure import Figure
+
+    figure = Figure((6, 4), layout="constrained")
+    axes = figure.subplots()
+    for name in dict.fromkeys(point[0] for point in points):
+        axes.plot(*zip(*((speed, score) for other, _, speed, score in points if other == name), strict=True), "o-", label=name)
+    axes.set(xscale="log", xlabel="sentences per second of one core", ylabel="mean model score")
+    axes.legend()
+    figure.savefig(path)
+
+
+if __name__ == "__main__":
+    main()
