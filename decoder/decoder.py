@@ -165,7 +165,15 @@ class BlockDecoder:
         single, pair = self.templates.scores(table)
         spoken_ids = self._lm_words if self.lm else None
         return Model.of(
-            self.blocks.blocks, self.templates.mask, table, own, self.lm, spoken_ids, single=single, pair=pair
+            self.blocks.blocks,
+            self.templates.mask,
+            table,
+            own,
+            self.lm,
+            spoken_ids,
+            jumps=self.blocks.jumps,
+            single=single,
+            pair=pair,
         )
 
     def batches(self, segments: Texts) -> Iterator[Batch]:
