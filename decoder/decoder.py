@@ -114,6 +114,11 @@ class BlockDecoder:
         object.__setattr__(self, "names", names)
         object.__setattr__(self, "templates", Templates(self.blocks.vocabularies, self.blocks.blocks, which))
 
+    @property
+    def initial(self) -> Weights:
+        """What tuning starts from: INITIAL for its real-valued features, nothing for the others."""
+        return Weights.of({name: INITIAL[name] for name in self.names})
+
     def decode(self, segments: Sequence[str], weights: Weights, k: int) -> Candidates:
         """The k best derivations of every segment."""
         lines = Texts.of(segments)

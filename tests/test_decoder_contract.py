@@ -8,6 +8,7 @@ import time
 
 import numpy as np
 import pytest
+from test_decoder_decode import decoder, segments
 
 from decoder.toy import task
 from rampion.candidates import Candidates
@@ -65,17 +66,14 @@ def command(folder):
     return Command(f"{shlex.join(program)} {{weights}} {{k}}")
 
 
-DECODERS = {
-    "fixed": (fixed, SEGMENTS, START),
-    "function": (function, SEGMENTS, START),
-    "command": (command, SEGMENTS, START),
-}
+def bundled(folder):
+    return decoder("fourteen,P1,W3")
 
 
-@pytest.fixture(params=DECODERS, scope="module")
+@pytest.fixture(params=[fixed, function, command, bundled], ids=lambda make: make.__name__, scope="module")
 def case(request, tmp_path_factory):
-    make, segments, weights = DECODERS[request.param]
-    return make(tmp_path_factory.mktemp("decoder")), segments, weights
+    made = request.param(tmp_path_factory.mktemp("decoder"))
+    return (made, segments()[:6], made.initial) if request.param is bundled else (made, SEGMENTS, START)
 
 
 def same(one, other):
@@ -86,33 +84,33 @@ def same(one, other):
 
 
 def test_a_list_for_every_segment_of_at_most_k_candidates(case):
-    decoder, segments, weights = case
+    asked, lines, weights = case
     for k in (1, 4):
-        lists = decoded(decoder, segments, weights, k)
-        assert len(lists.segments) == len(segments)
+        lists = decoded(asked, lines, weights, k)
+        assert len(lists.segments) == len(lines)
         assert 0 < np.diff(lists.bounds).max() <= k
         assert not np.isinf(lists.scores).any()
 
 
 def test_the_same_question_has_the_same_answer(case):
-    decoder, segments, weights = case
+    asked, lines, weights = case
     before = weights.vector.copy()
-    assert same(decoder.decode(segments, weights, 5), decoder.decode(segments, weights, 5))
+    assert same(asked.decode(lines, weights, 5), asked.decode(lines, weights, 5))
     assert np.array_equal(weights.vector, before)
 
 
 def test_weights_of_unknown_features_and_missing_ones_do_no_harm(case):
-    decoder, segments, weights = case
+    asked, lines, weights = case
     other = Weights.of(dict(list(weights.items())[1:]) | {"never-seen": 3.0})
-    assert len(decoded(decoder, segments, other, 3).segments) == len(segments)
+    assert len(decoded(asked, lines, other, 3).segments) == len(lines)
 
 
 def test_it_can_be_learnt_from(case):
-    decoder, segments, weights = case
-    lists = decoder.decode(segments, weights, 10)
-    references = References.of([lists.texts[lists.bounds[s + 1] - 1]] for s in range(len(segments)))
+    asked, lines, weights = case
+    lists = asked.decode(lines, weights, 10)
+    references = References.of([lists.texts[lists.bounds[s + 1] - 1]] for s in range(len(lines)))
     recipe = RECIPES["rampion"].set(iterations=2, k=10)
-    learnt = train(recipe, decoder, segments, judge(lists, references, "bleu"), weights)
+    learnt = train(recipe, asked, lines, judge(lists, references, "bleu"), weights)
     assert np.isfinite(learnt.vector).all()
 
 
