@@ -62,7 +62,9 @@ def searchable(
         np.ones(total, np.uint32), np.zeros((total, 11), np.float32), slots,
     )  # fmt: skip
     parts = [
-        Sentences(text[start : start + BATCH * words], np.arange(0, len(text[start : start + BATCH * words]) + 1, words))
+        Sentences(
+            text[start : start + BATCH * words], np.arange(0, len(text[start : start + BATCH * words]) + 1, words)
+        )
         for start in range(0, len(text), BATCH * words)
     ]
     return Searchable(parts, blocks, 2 * per_span)
