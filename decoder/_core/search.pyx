@@ -526,9 +526,9 @@ def search(sentences, options, blocks, model, limits, work, graph, row_t done): 
                 if made == FULL:
                     break
                 made = extend(mask, slots, sifter, targets, tips, sizes, looks, grids, nodes, tries, made, keys, homes,
-                              marks, fresh, table, past, first, rest_of, unigrams, grams, openings, leads, option_blocks,
-                              spans[word * longest], heads, end_words, end_backoffs, node_words, node_backoffs,
-                              fresh_words, fresh_backoffs, said_words, backoffs)
+                              marks, fresh, table, past, first, rest_of, unigrams, grams, openings, leads,
+                              option_blocks, spans[word * longest], heads, end_words, end_backoffs, node_words,
+                              node_backoffs, fresh_words, fresh_backoffs, said_words, backoffs)
                 if made == FULL:
                     break
                 kept = keep(beam, slack, fresh, made, table, ranks, order, spare)
