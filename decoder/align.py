@@ -12,7 +12,7 @@ import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decoder import _kernels
-from rampion.errors import FormatError, InputError, RecipeError
+from rampion.errors import FormatError, InputError, RecipeError, StoreError
 from rampion.formats import container
 from rampion.formats.files import FilePath, lines, replacing, shown
 from rampion.text import Texts
@@ -49,6 +49,7 @@ _BATCH = 8  # shards whose posteriors are in memory at a time
 
 _POINTS = re.compile(r"(?:[0-9]{1,5}-[0-9]{1,5}(?:\s+|$))*")
 _BITS = 17
+_PARTS = ("probs", "null", "jumps")
 _FILES = ("source", "target", "forward", "backward")
 _UNEVEN = "{} source sentences cannot be aligned with {} target sentences; expected a target for every source sentence"
 
@@ -236,17 +237,19 @@ class Aligner:
             texts = names.texts()
             arrays |= {f"{side}_blob": texts.blob, f"{side}_bounds": texts.bounds}
         for name, one in zip(("forward", "backward"), self.directions, strict=True):
-            arrays |= {f"{name}_{part}": getattr(one, part) for part in ("probs", "null", "jumps")}
+            arrays |= {f"{name}_{part}": getattr(one, part) for part in _PARTS}
         container.write(path, KIND, arrays, {})
 
     @classmethod
     def load(cls, path: FilePath) -> Aligner:
         arrays, _ = container.read(path, KIND)
+        if not _whole(arrays):
+            raise StoreError(f"{path}: the parts of the aligner do not fit together; train it again")
         sources, targets = Names(), Names()
         for side, known in (("source", sources), ("target", targets)):
             known.intern_all(Texts(arrays[f"{side}_blob"], arrays[f"{side}_bounds"]))
         directions = [
-            Direction(flipped, *(arrays[f"{name}_{part}"] for part in ("probs", "null", "jumps")))
+            Direction(flipped, *(arrays[f"{name}_{part}"] for part in _PARTS))
             for flipped, name in ((False, "forward"), (True, "backward"))
         ]
         return cls(sources, targets, arrays["bounds"], arrays["words"], (directions[0], directions[1]))
@@ -361,7 +364,7 @@ class _Corpus:
         self.kept = np.flatnonzero(np.logical_and.reduce([(each > 0) & (each <= LONGEST) for each in lengths]))
         self.source, self.target = _taken(source, self.kept), _taken(target, self.kept)
         self.pool, self.threads = pool, threads
-        self.sizes = [int(side.words.max(initial=0)) + 1 for side in (self.source, self.target)]
+        self.sizes = [int(side.words.max(initial=0)) + 1 for side in (source, target)]
         offsets = _bounds(np.diff(self.source.bounds) * np.diff(self.target.bounds))
         self.pairs = Pairs(self.source.bounds, self.target.bounds, offsets, np.zeros(0, np.uint32))
         cuts = np.searchsorted(offsets, np.arange(0, offsets[-1] + _SHARD, _SHARD))
@@ -522,6 +525,38 @@ def _corpus(source: Words, target: Words, threads: int | None) -> Iterator[_Corp
     threads = threads or os.cpu_count() or 1
     with ThreadPoolExecutor(threads) as pool:
         yield _Corpus(source, target, pool, threads)
+
+
+def _whole(arrays: Mapping[str, container.Array]) -> bool:
+    """Whether the arrays of a file are those of an aligner: all there, of their types, each within the others."""
+    types = {"bounds": "i8", "words": "u4", "source_bounds": "i8", "target_bounds": "i8"}
+    types |= {"source_blob": "u1", "target_blob": "u1"}
+    for name in ("forward", "backward"):
+        types |= {f"{name}_{part}": kind for part, kind in zip(_PARTS, ("f4", "f4", "f8"), strict=True)}
+    if {name: array.dtype.str[1:] for name, array in arrays.items()} != types:
+        return False
+    cells, sizes = len(arrays["words"]), [len(arrays[f"{side}_bounds"]) - 1 for side in ("source", "target")]
+    lengths = {
+        "bounds": cells,
+        "source_bounds": len(arrays["source_blob"]),
+        "target_bounds": len(arrays["target_blob"]),
+    }
+    return (
+        all(array.ndim == 1 for array in arrays.values())
+        and all(
+            len(bounds) and bounds[0] == 0 and bounds[-1] == length and bool((np.diff(bounds) >= 0).all())
+            for bounds, length in ((arrays[name], length) for name, length in lengths.items())
+        )
+        and len(arrays["bounds"]) == max(1, sizes[0]) + 1
+        and int(arrays["words"].max(initial=0)) < max(1, sizes[1])
+        and all(
+            len(arrays[f"{name}_probs"]) == cells + 1
+            and len(arrays[f"{name}_null"]) == max(1, size)
+            and len(arrays[f"{name}_jumps"]) >= 2
+            and len(arrays[f"{name}_jumps"]) % 2 == 0
+            for name, size in (("forward", sizes[1]), ("backward", sizes[0]))
+        )
+    )
 
 
 def _pruned(

@@ -171,6 +171,8 @@ def assembled(sides: tuple[Side, Side], pairs: tuple[Ids, Ids], counts: Ids, val
     order = order[ranked(columns[0][order], counts[order])]
     fixed = np.array([IDENTITY, BOUNDARY], np.uint32)
     sources, targets = (np.concatenate([fixed, column[order]]) for column in columns)
+    rows = np.zeros((len(sources), len(COLUMNS)), np.float32)
+    np.take(values, order, axis=0, out=rows[2:], mode="clip")
     slots = np.zeros(2 << len(kept[0].bounds).bit_length(), np.uint32)
     _kernels.index(*kept[0], 2, slots)
     return Blocks(
@@ -178,7 +180,7 @@ def assembled(sides: tuple[Side, Side], pairs: tuple[Ids, Ids], counts: Ids, val
         np.searchsorted(sources, np.arange(len(kept[0].bounds))),
         sources, targets,
         np.concatenate([np.zeros(2, np.uint32), counts[order]]),
-        np.concatenate([np.zeros((2, len(COLUMNS)), np.float32), values[order]]),
+        rows,
         slots,
     )  # fmt: skip
 

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from rampion.errors import FormatError, InputError
 from rampion.formats import files
+from rampion.formats.texts import write as write_lines
 from rampion.text import References, Texts
 from rampion.vocab import Names
 
@@ -260,18 +261,6 @@ def read_parallel(paths: Sequence[files.FilePath]) -> Parallel:
         return read_tsv(paths[0])
     source, *targets = read_together(paths)
     return Parallel(source, tuple(targets))
-
-
-def write_lines(path: files.FilePath, texts: Texts) -> None:
-    """The texts, a line each."""
-    lengths = np.diff(texts.bounds) + 1
-    ends = np.cumsum(lengths) - 1
-    blob = np.full(int(lengths.sum()), ord("\n"), np.uint8)
-    inside = np.ones(len(blob), np.bool_)
-    inside[ends] = False
-    blob[inside] = texts.blob[texts.bounds[0] : texts.bounds[-1]]
-    with files.replacing(path) as file:
-        file.write(blob.tobytes())
 
 
 @contextmanager

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -11,14 +13,18 @@ from numpy.typing import NDArray
 
 from decoder.blocks import COLUMNS, BlockSet
 from decoder.candidates import candidates
-from decoder.dense import DENSE, FOURTEEN, SEVEN, dense, spoken, surface, texts
+from decoder.dense import DENSE, FOURTEEN, SEVEN, dense, spoken, surface
+from decoder.dense import texts as spelt
+from decoder.explain import Step
 from decoder.kbest import Said, kbest, said
+from decoder.lattice import Lattice
 from decoder.lm import Lm
 from decoder.model import Model
 from decoder.options import Derivations, Graph, Options, Sentences
 from decoder.oracle import Oracle, truth
 from decoder.search import Search, in_order, search
-from decoder.templates import Templates
+from decoder.states import DISCONTINUOUS, MONOTONE
+from decoder.templates import Templates, leaving
 from rampion.candidates import Candidates
 from rampion.errors import RecipeError
 from rampion.features import Weights
@@ -31,6 +37,7 @@ Offsets = NDArray[np.int64]
 Ids = NDArray[np.uint32]
 
 SETS = {"seven": SEVEN, "fourteen": FOURTEEN}
+FORE = COLUMNS.index("ForeM")
 BATCH = 64  # sentences that go through the kernels together
 
 # What tuning starts from: Moses' defaults, for the same features (S10.10).
@@ -131,7 +138,7 @@ class BlockDecoder:
         """The best translation of every segment."""
         parts = []
         for batch, graph in self.search(segments, self.model(weights)):
-            parts.append(self._texts(batch, kbest(graph, 1)))
+            parts.append(self.texts(batch, kbest(graph, 1)))
         return Texts.join(parts)
 
     def model(self, weights: Mapping[str, float]) -> Model:
@@ -145,12 +152,28 @@ class BlockDecoder:
         table.set_weights(np.fromiter(sparse.values(), np.float64, len(sparse))[known])
         return self.weighed(own, table)
 
+    def knows(self, name: str) -> bool:
+        """Whether this decoder has a feature of that name."""
+        if name in DENSE:
+            return name in self.names
+        return self.templates.fires(name.partition("/")[0]) and bool(
+            self.templates.keys(Texts.of([name]), lenient=True)
+        )
+
     def weighed(self, own: Mapping[str, float], table: Keys) -> Model:
         """The model of real-valued weights by name and of a table of keys with theirs."""
         single, pair = self.templates.scores(table)
         spoken_ids = self._lm_words if self.lm else None
         return Model.of(
-            self.blocks.blocks, self.templates.mask, table, own, self.lm, spoken_ids, single=single, pair=pair
+            self.blocks.blocks,
+            self.templates.mask,
+            table,
+            own,
+            self.lm,
+            spoken_ids,
+            jumps=self.blocks.jumps,
+            single=single,
+            pair=pair,
         )
 
     def batches(self, segments: Texts) -> Iterator[Batch]:
@@ -175,16 +198,8 @@ class BlockDecoder:
     def tell(self, batch: Batch, derivations: Derivations) -> Told:
         """Texts and features of derivations."""
         keys, bounds = self.templates.emit(batch.sentences, batch.options, derivations)
-        values = dense(
-            batch.sentences,
-            batch.options,
-            self.blocks.blocks,
-            derivations,
-            jumps=self.blocks.jumps,
-            logs=self._logs(batch, derivations),
-            names=self.names,
-        )
-        return Told(derivations, self._texts(batch, derivations), values, keys, bounds)
+        values = self._values(batch, derivations, self._logs(batch, derivations))
+        return Told(derivations, self.texts(batch, derivations), values, keys, bounds)
 
     def oracle(self, segments: Texts, references: References, criterion: Oracle) -> Iterator[tuple[Batch, Derivations]]:
         """The sequences of highest BLEU in this decoder's search space, batch by batch; their scores are BLEU."""
@@ -199,9 +214,69 @@ class BlockDecoder:
             if self.progress:
                 self.progress(batch.first + len(batch.sentences.bounds) - 1)
 
-    def _texts(self, batch: Batch, derivations: Derivations) -> Texts:
+    def texts(self, batch: Batch, derivations: Derivations) -> Texts:
+        """What every derivation says."""
         target = self.blocks.vocabularies.target.texts()
-        return texts(batch.sentences, batch.options, self.blocks.blocks, target, batch.surfaces, derivations)
+        return spelt(batch.sentences, batch.options, self.blocks.blocks, target, batch.surfaces, derivations)
+
+    def lattice(self, batch: Batch, graph: Graph) -> Lattice:
+        """A search graph on its own."""
+        names = Names()
+        names.intern_all(self.blocks.vocabularies.target.texts())
+        names.intern_all(batch.surfaces)
+        return Lattice.of(graph, self.said(batch), names)
+
+    def steps(self, segment: str, weights: Mapping[str, float]) -> tuple[list[Step], dict[str, float]]:
+        """The best derivation of one segment, block by block with what fired, and what fired at the end."""
+        ((batch, graph),) = self.search(Texts.of([segment]), self.model(weights))
+        best = kbest(graph, 1)
+        if not len(best.scores):
+            return [], {}
+        size = len(best.steps)
+        prefixes = Derivations(
+            np.array([0, size + 1]),
+            chained([np.array([0, count]) for count in range(size + 1)]),
+            np.concatenate([best.steps[:count] for count in range(size + 1)]),
+            np.zeros(size + 1),
+        )
+        fired = self._firings(batch, prefixes)
+        spans = [(int(batch.options.starts[o]), int(batch.options.ends[o])) for o in best.steps]
+        words = [text.split() for text in self.texts(batch, prefixes)]
+        steps = [
+            Step(*spans[n], words[n + 1][len(words[n]) :], _difference(fired[n + 1], fired[n])) for n in range(size)
+        ]
+        whole = self._firings(batch, best, ended=True)[0]
+        return steps, _difference(whole, fired[-1])
+
+    def _firings(self, batch: Batch, derivations: Derivations, *, ended: bool = False) -> list[dict[str, float]]:
+        """What every derivation fires, by name; what fires at its end counts only if it has ended."""
+        keys, bounds = self.templates.emit(batch.sentences, batch.options, derivations)
+        logs, columns = self._logs(batch, derivations), self.blocks.blocks.values
+        counts = [Counter(keys[start:end].tolist()) for start, end in pairwise(bounds.tolist())]
+        if not ended and len(logs):
+            spoken_bounds = spoken(batch.options, self.blocks.blocks, derivations)[1]
+            logs[spoken_bounds[1:] + np.arange(len(counts))] = 0.0
+        values = self._values(batch, derivations, logs)
+        if not ended:
+            for d, (start, end) in enumerate(pairwise(derivations.step_bounds.tolist())):
+                if start == end:
+                    continue
+                option, block = derivations.steps[end - 1], int(batch.options.blocks[derivations.steps[end - 1]])
+                turn = MONOTONE if batch.options.ends[option] == len(batch.sentences.words) else DISCONTINUOUS
+                counts[d] -= Counter([leaving(block, turn)])
+                if (name := COLUMNS[FORE + turn]) in self.names:
+                    values[d, self.names.index(name)] -= columns[block, FORE + turn]
+        names = [list(self.templates.names(np.array(list(count), np.uint64))) for count in counts]
+        return [
+            dict(zip(self.names, row.tolist(), strict=True)) | dict(zip(said, count.values(), strict=True))
+            for row, said, count in zip(values, names, counts, strict=True)
+        ]
+
+    def _values(self, batch: Batch, derivations: Derivations, logs: Reals) -> Reals:
+        return dense(
+            batch.sentences, batch.options, self.blocks.blocks, derivations,
+            jumps=self.blocks.jumps, logs=logs, names=self.names,
+        )  # fmt: skip
 
     def _logs(self, batch: Batch, derivations: Derivations) -> Reals:
         """Log-probabilities of the words and the end of every derivation."""
@@ -211,13 +286,19 @@ class BlockDecoder:
         return self.lm.logs(self._lm_words[words], bounds)
 
     def said(self, batch: Batch) -> Said:
-        """What the options of a batch say, unknown words as they were written."""
+        """What the options of a batch say, unknown words as they were written: those have ids behind the vocabulary."""
         target = self.blocks.vocabularies.target
         local = Names()
         ids = local.intern_all(batch.surfaces)
         known = target.find_all(local.texts())
-        surfaces = np.where(known < 0, len(target) + np.arange(len(local)), known).astype(np.uint32)
+        beyond = len(target) + np.cumsum(known < 0) - 1
+        surfaces = np.where(known < 0, beyond, known).astype(np.uint32)
         return said(batch.options, self.blocks.blocks, surfaces[ids])
+
+
+def _difference(more: Mapping[str, float], less: Mapping[str, float]) -> dict[str, float]:
+    """What the one has more than the other."""
+    return {name: value for name in more if (value := more[name] - less.get(name, 0.0))}
 
 
 def chained(bounds: Sequence[Offsets]) -> Offsets:

@@ -40,8 +40,10 @@ from rampion.vocab import Names
 
 Reals = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+Smalls = NDArray[np.float32]
 Watch = Callable[[str, int, int], None]  # the pass, sentence pairs done, of how many
 
+WORDS = (1 << 19) - 1  # a feature key holds a word + 1 in 19 bits
 _SPANS, _RUN = 1 << 20, 1 << 24  # occurrences in memory at a time, in a run
 _ASKED = 1 << 16
 _SPECIAL = 2
@@ -105,21 +107,22 @@ def build(
     source: Texts, target: Texts, alignment: Alignment, settings: Settings | None = None, *,
     threads: int | None = None, watch: Watch | None = None,
 ) -> BlockSet:  # fmt: skip
-    """The blocks of aligned texts, line by line; threads are for Model 1 and change no bit."""
+    """The blocks of texts that are aligned line by line; threads are for Model 1 and change no bit."""
     settings = settings or Settings()
     vocabularies = Vocabularies.special()
     sides = [Words(*names.tokens(texts)) for names, texts in zip(vocabularies, (source, target), strict=True)]
+    for side, names in vocabularies._asdict().items():
+        if len(names) > WORDS:
+            raise InputError(f"the {side} side has {len(names)} different words; at most {WORDS} have feature keys")
     text = AlignedText(sides[0], sides[1], alignment, settings, watch)
+    lexicon = model1(sides[1], sides[0], threads=threads)
     kept, tables = text.counted(vocabularies)
     ordered, places = sorted_sides(vocabularies, tables, kept.pairs)
     kept = kept.renamed(places).best(settings.top)
-    turns, lexical = text.tallied(kept, tables, places)
     values = np.empty((len(kept.counts), len(COLUMNS)), np.float32)
     for column, total in enumerate((kept.target_totals, kept.source_totals)):
         values[:, column] = np.log(kept.counts / total)
-    values[:, 2:4] = lexical
-    values[:, 5:8], values[:, 8:11] = oriented(turns[:, :3]), oriented(turns[:, 3:])
-    lexicon = model1(sides[1], sides[0], threads=threads)
+    text.weigh(kept, tables, places, values[:, 2:4], values[:, 5:])
     values[:, 4] = generated(ordered, kept.pairs, lexicon)
     meta = {
         "settings": asdict(settings),
@@ -131,18 +134,12 @@ def build(
     return BlockSet(vocabularies, assembled(ordered, kept.pairs, kept.counts, values), moves, meta)
 
 
-def generated(sides: tuple[Side, Side], pairs: tuple[Ids, Ids], lexicon: Lexicon) -> NDArray[np.float32]:
+def generated(sides: tuple[Side, Side], pairs: tuple[Ids, Ids], lexicon: Lexicon) -> Smalls:
     """log p(S|T) by Model 1 of every pair."""
     values, answers = np.empty(len(pairs[0]), np.float32), np.empty(_ASKED, np.float32)
     asked = np.zeros(_ASKED, np.uint64)
     _kernels.lexical(*sides[0], *sides[1], *pairs, lexicon, FLOOR, asked, answers, values)
     return values
-
-
-def oriented(turns: Ids) -> Reals:
-    """Log-probabilities of M, S and D: (count + 0.5) / (all + 1.5)."""
-    shares: Reals = np.log((turns + _SMOOTH) / (turns.sum(axis=1, keepdims=True) + 3 * _SMOOTH))
-    return shares
 
 
 def fingerprint(source: Texts, target: Texts, alignment: Alignment) -> str:
@@ -282,16 +279,20 @@ class AlignedText:
             admitted &= np.maximum(*sizes) <= self.settings.ratio * np.minimum(*sizes)
         return admitted
 
-    def tallied(self, kept: Kept, tables: tuple[Phrases, Phrases], places: tuple[Ids, Ids]) -> tuple[Ids, Reals]:
-        """Counts of backward and forward M, S, D of every pair kept, and its greatest lexical weights (log)."""
-        turns, lexical = np.zeros((len(kept.counts), 6), np.uint32), np.full((len(kept.counts), 2), -np.inf)
+    def weigh(
+        self, kept: Kept, tables: tuple[Phrases, Phrases], places: tuple[Ids, Ids], lexical: Smalls, oriented: Smalls
+    ) -> None:
+        """Fill in the greatest lexical weights of every pair kept, and log (count + 0.5) / (all + 1.5) of M, S, D."""
+        turns, greatest = np.zeros((len(kept.counts), 6), np.uint32), np.full((len(kept.counts), 2), -np.inf)
         firsts = np.searchsorted(kept.pairs[0], np.arange(int(places[0].max(initial=0)) + 2))
         weights = link_weights(self.source, self.target, self.alignment)
         for spans in self.spans("weighing"):
             sources, targets = self.numbered(spans, tables)
             ids = places[0][sources], places[1][targets]
-            _kernels.tally(spans, *ids, *weights, firsts, kept.pairs[1], turns, lexical)
-        return turns, lexical
+            _kernels.tally(spans, *ids, *weights, firsts, kept.pairs[1], turns, greatest)
+        lexical[:] = greatest
+        for code in range(6):
+            oriented[:, code] = np.log((turns[:, code] + _SMOOTH) / (kept.counts + 3 * _SMOOTH))
 
 
 def link_weights(source: Words, target: Words, alignment: Alignment) -> tuple[Reals, Reals]:

@@ -7,6 +7,7 @@ A name in .lattice is a binary file of the same, mapped into memory.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import inf, isfinite
@@ -29,6 +30,8 @@ KIND, ENDING = "lattice", ".lattice"
 _DTYPES = {"bounds": "<i8", "edge_bounds": "<i8", "origins": "<u4", "options": "<u4", "scores": "<f8",
            "blob": "|u1", "text_bounds": "<i8"}  # fmt: skip
 
+NONE: NDArray[np.uint32] = np.zeros(0, np.uint32)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lattice:
@@ -50,6 +53,25 @@ class Lattice:
         options = graph.options.copy()
         options[speaks] = np.searchsorted(used, said.phrases[graph.options[speaks]])
         return cls(graph._replace(options=options), Texts.of(phrases))
+
+    @classmethod
+    def join(cls, parts: Sequence[Lattice]) -> Lattice:
+        """The lattices of all parts, in order."""
+        graphs = [part.graph for part in parts]
+        nodes = np.cumsum([0, *(len(graph.edge_bounds) - 1 for graph in graphs)])
+        edges = np.cumsum([0, *(len(graph.origins) for graph in graphs)])
+        phrases = np.cumsum([0, *(len(part.phrases) for part in parts)])
+        first = np.zeros(1, np.int64)
+        shifted = [graph.options + np.uint32(phrases[n]) for n, graph in enumerate(graphs)]
+        speaks = [graph.options != NOTHING for graph in graphs]
+        whole = Graph(
+            np.concatenate([first, *(graph.bounds[1:] + nodes[n] for n, graph in enumerate(graphs))]),
+            np.concatenate([first, *(graph.edge_bounds[1:] + edges[n] for n, graph in enumerate(graphs))]),
+            np.concatenate([NONE, *(graph.origins + np.uint32(nodes[n]) for n, graph in enumerate(graphs))]),
+            np.concatenate([NONE, *map(np.where, speaks, shifted, [np.uint32(NOTHING)] * len(graphs))]),
+            np.concatenate([np.zeros(0), *(graph.scores for graph in graphs)]),
+        )
+        return cls(whole, Texts.join([part.phrases for part in parts]))
 
     def said(self, names: Names) -> Said:
         """What the edges say, in ids of names, which meet new words."""

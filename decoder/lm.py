@@ -187,9 +187,12 @@ class Lm:
 def read(path: FilePath) -> Lm:
     """A model in binary form, its tables mapped from the file."""
     arrays, meta = container.read(path, "lm")
-    order, unigrams, slots = meta.get("order"), arrays.get("unigrams"), arrays.get("grams")
-    if type(order) is not int or order < 1 or unigrams is None or slots is None or unigrams.size % 2 or slots.size % 2:
+    order = meta.get("order")
+    if arrays.keys() != {"unigrams", "grams", "words", "bounds"} or type(order) is not int or order < 1:
         raise StoreError(f"{path}: is not a whole language model; write it again")
+    unigrams, slots = arrays["unigrams"], arrays["grams"]
+    if unigrams.size % 2 or slots.size % 2:
+        raise StoreError(f"{path}: holds half an n-gram; write it again")
     vocabulary, table = Names(), Table(order, unigrams.view(UNIGRAM), slots.view(GRAM))
     vocabulary.intern_all(Texts(arrays["words"], arrays["bounds"]))
     if len(vocabulary) != len(table.unigrams) or np.all(table.grams["key"]):

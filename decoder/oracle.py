@@ -113,7 +113,7 @@ def truth(sources: Texts, references: References, target: Names) -> Truth:
 class Oracle:
     """A search for the `best` sequences of highest BLEU+1; prefixes are held to reference lengths in proportion."""
 
-    beam: int = 50
+    beam: int = 100
     best: int = 5
     reordering: Reordering = field(default_factory=Reordering)
     brevity: Literal["clipped", "unclipped", "bp+1", "nobp"] = "clipped"

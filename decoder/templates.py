@@ -113,6 +113,11 @@ def mask_of(which: str) -> int:
     return mask
 
 
+def leaving(block: int, swing: int) -> int:
+    """The key of H2."""
+    return NAMES.index("H2") + 1 << 59 | block << 8 | swing
+
+
 def escaped(word: str) -> str:
     """The word as it stands in a name."""
     return SPECIAL.sub(lambda found: f"%{ord(found[0]):02X}", word)
@@ -160,6 +165,11 @@ class Templates:
             raise RecipeError(
                 f"a template cannot be called {name!r}; take letters and digits, and none of {', '.join(taken)}"
             )
+
+    def fires(self, label: str) -> bool:
+        """Whether features of this template are in use."""
+        built_in = label in NAMES and self.mask >> NAMES.index(label) & 1
+        return bool(built_in) or label in self._functions or label in self._pairs
 
     def prepare(self, blocks: Ids) -> None:
         """Ask the user's templates about those of the blocks that they have not seen."""
@@ -267,7 +277,8 @@ class Templates:
         """The keys of names of one template with so many arguments."""
         if label in self._functions or label in self._pairs:
             joined = Texts.of("/".join([label, *one]) for one in arguments)
-            return self.users.intern_all(joined).astype(np.uint64) | USERS
+            with self._lock:
+                return self.users.intern_all(joined).astype(np.uint64) | USERS
         kinds, shifts = SHAPES.get(label, ("", ()))
         most = len(kinds) + kinds.count("b")
         if not kinds or not (1 if label == "W3" else most) <= count <= most:

@@ -18,6 +18,7 @@ from decoder import align as aligning
 from decoder.align import METHODS, Aligner, Alignment, Pairs, Words, align, compare, external, model1, read, symmetrise
 from decoder.align import write as write_points
 from rampion.errors import FormatError, InputError, RecipeError, StoreError
+from rampion.formats import container
 from rampion.text import Texts
 from rampion.vocab import Names
 
@@ -290,6 +291,21 @@ def test_an_aligner_comes_back_from_its_file_and_meets_new_words(tmp_path):
     (tmp_path / "other").write_bytes(b"text")
     with pytest.raises(StoreError, match="is no aligner file of Rampion"):
         Aligner.load(tmp_path / "other")
+
+
+@pytest.mark.parametrize(
+    "name", ["bounds", "words", "source_bounds", "backward_null", "forward_probs", "forward_jumps"]
+)
+@pytest.mark.parametrize("change", ["type", "size", "none"])
+def test_an_aligner_whose_parts_do_not_fit_is_refused(tmp_path, name, change):
+    Aligner.train(*texts_of(TINY), threads=1).save(tmp_path / "aligner")
+    arrays, meta = container.read(tmp_path / "aligner", aligning.KIND)
+    old = arrays.pop(name)
+    if change != "none":
+        arrays[name] = old.astype(np.uint64) if change == "type" else np.append(old, old.max() + 9).astype(old.dtype)
+    container.write(tmp_path / "aligner", aligning.KIND, arrays, meta)
+    with pytest.raises(StoreError, match="aligner: the parts of the aligner do not fit together; train it again"):
+        Aligner.load(tmp_path / "aligner")
 
 
 def test_empty_and_long_sentences_have_no_points():

@@ -15,7 +15,7 @@ from command import good, rampion
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoder import jumps
+from decoder import extract, jumps
 from decoder._core import extract as core_extract
 from decoder._core import lexical as core_lexical
 from decoder._core import match as core_match
@@ -369,6 +369,12 @@ def test_texts_and_links_that_do_not_fit_are_refused():
         build(SOURCE, TARGET, Alignment.of([[]]))
     with pytest.raises(InputError, match="line 3: the link 1-0 leads out of the sentences, which have 1 and 1 words"):
         build(SOURCE, TARGET, Alignment.of([[], [], [(1, 0)], [], []]))
+
+
+def test_more_words_than_keys_can_tell_apart_are_refused(monkeypatch):
+    monkeypatch.setattr(extract, "WORDS", 7)
+    with pytest.raises(InputError, match="the target side has 9 different words; at most 7 have feature keys"):
+        build(SOURCE, TARGET, LINKS)
 
 
 @pytest.mark.parametrize("texts", [[], [""], ["", "a b"]])

@@ -30,10 +30,10 @@ from decoder.corpus import (
     split_off,
     split_pair,
     words,
-    write_lines,
 )
 from decoder.language import CHUNK, CLASSES, DEV, FRIENDLY, FRIENDS, TOPICS, TRAIN, Language, Rates
 from rampion.errors import FormatError, InputError
+from rampion.formats.texts import write as write_lines
 from rampion.text import Texts
 
 PLAIN = Rates(synonym=0.0, fused=0.0, free=0.0, noise=0.0)

@@ -8,15 +8,21 @@ import bench_kbest
 import numpy as np
 import pytest
 from bench_kbest import beam
+from exhaustive import space
 from graphs import everything, graphs, listed, same_bits, speech
 from hypothesis import given
 from hypothesis import strategies as st
+from test_decoder_search import EVERY, WAYS, features, scored, task, weighed
 
 from decoder import _kernels
 from decoder.blocks import Blocks
 from decoder.kbest import Said, kbest, said
+from decoder.lattice import Lattice, _mistake
+from decoder.model import Model
 from decoder.options import NOTHING, Graph, Options
+from decoder.search import Search, search
 from rampion.errors import RecipeError
+from rampion.text import Texts
 
 
 def expected(graph, k, spoken=None, looks=20):
@@ -135,3 +141,19 @@ def test_none_are_refused(k, looks):
 def test_the_benchmark_runs(capsys):
     bench_kbest.main(1, 2, 3)
     assert len(capsys.readouterr().out.splitlines()) == 13
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_exact_search_has_the_k_best_of_the_whole_space(seed):
+    found, way = task(seed, [1, 3, 5], most=2), WAYS[seed]
+    keys, dense = weighed(found, EVERY, seed, True, way)
+    model = Model.of(found.blocks, EVERY, keys, dense)
+    graph = search(found.sentences, found.options, model, Search.exact(way))
+    assert _mistake(Lattice(graph, Texts.of([""] * len(found.options.blocks)))) == ""
+    for s, rows in enumerate(listed(kbest(graph, 40))):
+        everything = {
+            steps: scored(model, keys, dense, *features(found, EVERY, s, steps, way))
+            for steps, _ in space(found.sentences, found.options, s, way)
+        }
+        assert [score for score, _ in rows] == pytest.approx(sorted(everything.values(), reverse=True)[:40], abs=1e-9)
+        assert [everything[steps] for _, steps in rows] == pytest.approx([score for score, _ in rows], abs=1e-9)

@@ -118,10 +118,10 @@ def test_rescoring_kernel_is_its_twin_and_the_function(random, ties, n, distinct
 
 def test_rescoring_doubles_its_rooms():
     random = np.random.default_rng(4)
-    graph = beam(random, 1, 30, 6, 4)
+    graph = beam(random, 1, 30, 8, 4)
     spoken = Said(
-        random.integers(0, 30, len(graph.options)).astype(np.uint32),
-        random.integers(3, 12, 300).astype(np.uint32), np.arange(0, 301, 10), np.zeros(0, np.uint32),
+        random.integers(0, 60, len(graph.options)).astype(np.uint32),
+        random.integers(3, 12, 300).astype(np.uint32), np.arange(0, 301, 5), np.zeros(0, np.uint32),
     )  # fmt: skip
     features = NonLocal.of(*weights(random, False), names_of())
     found = []

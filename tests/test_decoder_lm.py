@@ -213,6 +213,14 @@ def test_scores_by_hand(tmp_path):
     assert model.score(Texts.of(["a b", ""])) == pytest.approx(np.array([-0.55, -1.3]) * math.log(10))
 
 
+def test_scores_are_those_of_kenlm(tmp_path):
+    kenlm = pytest.importorskip("kenlm")
+    arpa.write(tmp_path / "model.arpa", model := estimate(LINES))
+    rival = kenlm.Model(str(tmp_path / "model.arpa"))
+    for sentence in [*LINES, "the zebra sat", "dog dog"]:
+        assert log10s(model, sentence) == pytest.approx([step[0] for step in rival.full_scores(sentence)], abs=1e-5)
+
+
 def test_marks_inside_a_text_are_unknown_words(tmp_path):
     model = model_of(tmp_path, MODEL)
     assert np.array_equal(log10s(model, "a </s> <s> b"), log10s(model, "a x x b"))
@@ -308,7 +316,8 @@ def test_binary_form_whose_parts_do_not_fit_is_refused(tmp_path):
         "words": model.vocabulary.texts().blob,
         "bounds": model.vocabulary.texts().bounds,
     }
-    for name, value in {"unigrams": arrays["unigrams"][:4], "grams": np.ones(8, np.uint64)}.items():
+    odd, full, few = arrays["unigrams"][:3], np.ones(8, np.uint64), arrays["unigrams"][:4]
+    for name, value in (("unigrams", odd), ("grams", full), ("unigrams", few), ("more", few)):
         container.write(tmp_path / "odd.lm", "lm", arrays | {name: value}, {"order": 3})
         with pytest.raises(StoreError, match=r"odd\.lm: .* write it again"):
             lm.read(tmp_path / "odd.lm")
@@ -326,8 +335,8 @@ def test_perplexity_counts_ends_and_leaves_out_unknown_words(tmp_path):
     assert facts.without_unknown == pytest.approx(10 ** (-sum(known) / 5))
 
 
-def test_states_forget_what_the_model_does_not_need():
-    model = estimate(["a b c", "a b d", "x y"], 3)
+def test_a_sentence_begins_after_its_mark():
+    model = estimate(LINES, 3)
     words, backoffs = model.start()
     assert words.tolist() == [lm.BEGIN, lm.NO_WORD]
     assert backoffs[0] == model.table.unigrams["backoff"][lm.BEGIN]

@@ -2,7 +2,7 @@
 
 A node keeps n derivations, found by a heap over (edge, rank of what it continues) and sorted by their exact scores.
 The text is <s>, the words, </s>. Each position after <s> scores the n-grams that end there, and its word with each
-different word before it. Twin: decoder/_reference/cube.py
+different word before it. A long kernel: the search and what it scores are one loop. Twin: decoder/_reference/cube.py
 """
 
 from decoder._core.derive cimport NOTHING, Item, offer, pile, sink, sort, speak

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -97,12 +99,32 @@ def blocks(
         raise RecipeError("expected a folder or two files of text, and --out FILE; or one file of blocks to look into")
     settings = Settings(longest, not tight, least, top, ratio, not no_mixing)
     source, target, own = texts_of(paths, pair)
-    found = build(source, target, links_of(source, target, align or own, threads), settings, threads=threads)
+    links = links_of(source, target, align or own, threads)
+    with progress() as watch:
+        found = build(source, target, links, settings, threads=threads, watch=watch)
     found.write(out)
     if show is None:
         report(found, as_json)
     else:
         report_phrase(found, show, as_json)
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[str, int, int], None]]:
+    """A bar for each pass over the text, on a terminal."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        tasks: dict[str, Any] = {}
+
+        def watch(title: str, done: int, total: int) -> None:
+            if title not in tasks:
+                tasks[title] = bar.add_task(title, total=total)
+            bar.update(tasks[title], completed=done)
+
+        yield watch
 
 
 def texts_of(paths: list[str], pair: str | None) -> tuple[Texts, Texts, str | None]:

@@ -1,0 +1,233 @@
+"""rampion decode: source sentences and a block set in; translations, lists, lattices or explanations out."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rampion.cli import app, table
+from rampion.cli.options import Json, read_weights
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from decoder.decoder import BlockDecoder
+    from rampion.text import Texts
+
+EXAMPLE = """
+[bold]Examples[/bold]
+
+  rampion decode test.de --blocks de-en.blocks --lm en.lm --weights run > test.out
+
+  rampion decode dev.de --blocks de-en.blocks --lm en.lm --nbest dev.nbest.gz -k 100   (from the initial weights)
+
+  rampion decode dev.de --blocks de-en.blocks --features all --reordering mon --weights run --out dev.out
+
+  rampion decode dev.de --blocks de-en.blocks --oracle dev.en.0 --oracle dev.en.1   (the best that could be said)
+
+  rampion decode test.de --blocks de-en.blocks --lm en.lm --weights run --explain 7 --svg 7.svg
+"""
+
+
+@app.command(epilog=EXAMPLE)
+def decode(
+    source: Annotated[
+        str, typer.Argument(metavar="TEXT", help="Source sentences, tokenised, a line each; - is stdin.")
+    ],
+    blocks: Annotated[str, typer.Option("--blocks", metavar="FILE", help="From [bold]rampion blocks[/bold].")],
+    lm: Annotated[
+        str | None,
+        typer.Option("--lm", metavar="FILE", help="A language model, ARPA or binary.", show_default=False),
+    ] = None,
+    weights: Annotated[
+        str | None,
+        typer.Option(
+            "--weights",
+            "-w",
+            metavar="FILE",
+            help="Weights, or the folder of a run; without them, those that tuning starts from.",
+            show_default=False,
+        ),
+    ] = None,
+    features: Annotated[
+        str,
+        typer.Option(
+            "--features",
+            metavar="NAMES",
+            help="Real-valued ones (fourteen, seven, or single ones) and templates (phrase, word, all, pairs, "
+            "lexical, triplets, reordering, or single ones), a comma between.",
+        ),
+    ] = "fourteen",
+    reordering: Annotated[
+        str, typer.Option("--reordering", metavar="NAME", help="mon, or swap: neighbouring blocks change places.")
+    ] = "swap",
+    adjacent_swaps: Annotated[
+        bool, typer.Option("--adjacent-swaps", metavar="", help="Let a swap follow another at once.")
+    ] = False,
+    beam: Annotated[int, typer.Option("--beam", min=1, help="Hypotheses kept for each number of covered words.")] = 100,
+    options: Annotated[int, typer.Option("--options", min=1, help="Blocks of a source phrase.")] = 20,
+    longest: Annotated[int, typer.Option("--longest", min=1, max=255, help="Words of a source phrase.")] = 8,
+    out: Annotated[
+        str, typer.Option("--out", "-o", metavar="FILE", help="Where the best translations go; - is stdout.")
+    ] = "-",
+    nbest: Annotated[
+        str | None,
+        typer.Option("--nbest", metavar="FILE", help="Write lists: Moses, .jsonl or .store.", show_default=False),
+    ] = None,
+    k: Annotated[int, typer.Option("-k", min=1, metavar="N", help="The length of the lists.")] = 100,
+    distinct: Annotated[
+        bool, typer.Option("--distinct", metavar="", help="Lists of different texts, not of different derivations.")
+    ] = False,
+    lattice: Annotated[
+        str | None,
+        typer.Option(
+            "--lattice", metavar="FILE", help="Write the search graphs; binary for .lattice.", show_default=False
+        ),
+    ] = None,
+    oracle: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--oracle",
+            metavar="FILE",
+            help="References: search for the translations of highest BLEU instead; once for each further reference.",
+            show_default=False,
+        ),
+    ] = None,
+    explain: Annotated[
+        int | None,
+        typer.Option("--explain", min=1, metavar="LINE", help="Tell how this line is built.", show_default=False),
+    ] = None,
+    svg: Annotated[str | None, typer.Option("--svg", metavar="FILE", help="Draw it too.", show_default=False)] = None,
+    threads: Annotated[int, typer.Option("--threads", min=1, metavar="N", help="Threads; the result is the same.")] = 2,
+    as_json: Json = False,
+) -> None:
+    """Translate with blocks: the best translation of every line, lists of the k best, or the best possible."""
+    from decoder import lm as language_model
+    from decoder.blocks import BlockSet
+    from decoder.decoder import INITIAL, BlockDecoder
+    from decoder.search import Search
+    from decoder.states import MON, Reordering
+    from rampion.errors import InputError, RecipeError
+    from rampion.formats import texts, write_lists
+    from rampion.formats.files import shown
+
+    if reordering not in ("mon", "swap"):
+        raise RecipeError(f"--reordering {reordering}: expected mon or swap")
+    if svg and explain is None:
+        raise RecipeError("--svg draws the line that --explain tells of; say which one, --explain LINE")
+    lines = texts.read(source)
+    if not len(lines):
+        raise InputError(f"{shown(source)}: holds no lines; expected a sentence in every line")
+    order = MON if reordering == "mon" else Reordering(adjacent_swaps=adjacent_swaps)
+    system = BlockDecoder(
+        BlockSet.read(blocks),
+        language_model.read(lm) if lm else None,
+        features,
+        Search(beam=beam, pops=10 * beam, reordering=order),
+        options,
+        longest,
+        threads,
+        distinct,
+    )
+    given: Mapping[str, float] = read_weights(weights) if weights else INITIAL
+    if not oracle and not any(system.knows(name) for name in given):
+        raise InputError(f"no weight is for the features {features}; give weights that name some of them (--weights)")
+    if explain is not None:
+        _explain(system, lines, explain, given, svg, as_json)
+        return
+    facts: dict[str, Any] = {"sentences": len(lines)}
+    with _progress(system, len(lines)) as watched:
+        if oracle:
+            facts |= _oracle(watched, lines, oracle, out)
+        elif nbest:
+            from rampion.features import Weights
+
+            lists = watched.decode(list(lines), Weights.of(given), k)
+            write_lists(nbest, lists)
+            facts |= {"candidates": len(lists), "features": len(lists.features)}
+        elif lattice:
+            facts |= _lattices(watched, lines, given, lattice)
+        else:
+            texts.write(out, watched.best(lines, given))
+    if as_json:
+        table.show_json(facts, err=out == "-" and not (nbest or lattice))
+    elif oracle:
+        table.note(f"BLEU {facts['corpus_bleu']:.2f}; mean of sentences {100 * facts['sentence_bleu']:.2f}")
+
+
+def _oracle(system: BlockDecoder, lines: Texts, refs: list[str], out: str) -> dict[str, Any]:
+    """Write the translations of highest BLEU; their BLEU, a mean of sentences and of the corpus."""
+    import numpy as np
+
+    from decoder.oracle import Oracle
+    from rampion.formats import references, texts
+    from rampion.metrics import named
+    from rampion.text import Texts
+
+    labels = Texts.of(map(str, range(len(lines))))
+    given = references.read(refs, labels, aligned=True)
+    criterion = Oracle(best=1, reordering=system.settings.reordering)
+    parts, scores = [], []
+    for batch, derivations in system.oracle(lines, given, criterion):
+        parts.append(system.texts(batch, derivations))
+        scores.append(derivations.scores)
+    best, bleu = Texts.join(parts), named("bleu")
+    texts.write(out, best)
+    total = bleu.statistics(best, np.arange(len(best) + 1), given).sum(axis=0)
+    return {"sentence_bleu": float(np.concatenate(scores).mean()), "corpus_bleu": bleu.score(total)}
+
+
+def _lattices(system: BlockDecoder, lines: Texts, weights: Mapping[str, float], path: str) -> dict[str, Any]:
+    """Write the search graphs of all batches."""
+    from decoder import lattice
+
+    graphs = [system.lattice(batch, graph) for batch, graph in system.search(lines, system.model(weights))]
+    whole = lattice.Lattice.join(graphs)
+    lattice.write(path, whole)
+    return {"nodes": len(whole.graph.edge_bounds) - 1, "edges": len(whole.graph.origins)}
+
+
+def _explain(
+    system: BlockDecoder, lines: Texts, line: int, weights: Mapping[str, float], svg: str | None, as_json: bool
+) -> None:
+    """How one line is built: a table of its blocks, and a picture."""
+    from decoder.explain import drawn, orientations, told
+    from rampion.errors import InputError
+    from rampion.formats import texts
+    from rampion.text import Texts
+
+    if line > len(lines):
+        raise InputError(f"--explain {line}: there are {len(lines)} lines")
+    text = lines[line - 1]
+    steps, last = system.steps(text, weights)
+    source = text.split()
+    if svg:
+        texts.write(svg, Texts.of([drawn(source, steps, f"line {line}").rstrip("\n")]))
+    if as_json:
+        rows = zip(steps, orientations(steps), strict=True)
+        blocks = [step._asdict() | {"words": list(step.words), "orientation": letter} for step, letter in rows]
+        table.show_json({"line": line, "source": source, "blocks": blocks, "end": last})
+        return
+    typer.echo(told(source, steps, weights, last), nl=False)
+
+
+@contextmanager
+def _progress(system: BlockDecoder, total: int) -> Iterator[BlockDecoder]:
+    """The decoder with a bar on a terminal: sentences done, and how many a second."""
+    from dataclasses import replace
+
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"), TimeRemainingColumn()
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("decoding", total=total, rate="")
+
+        def tick(done: int) -> None:
+            speed = bar.tasks[0].speed or 0.0
+            bar.update(task, completed=done, rate=f"{speed:.0f} sentences/s" if speed else "")
+
+        yield replace(system, progress=tick)

@@ -1,0 +1,242 @@
+"""The bundled decoder: from toy text to lists; what it says of itself, and what the command makes of it."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+
+import numpy as np
+import pytest
+from command import rampion
+
+from decoder import kneser
+from decoder.align import align
+from decoder.decoder import INITIAL, BlockDecoder, features_of
+from decoder.extract import build
+from decoder.language import Language
+from decoder.oracle import Oracle
+from decoder.search import Search
+from decoder.states import MON
+from rampion.errors import InputError, RecipeError
+from rampion.features import Weights
+from rampion.formats import load_nbest, texts
+from rampion.metrics import named
+from rampion.text import References, Texts
+
+START = Weights.of(INITIAL)
+
+
+@cache
+def toy():
+    """A small system of the toy language, and sentences it has not read."""
+    corpus = Language.invent(7).corpus(400, 30, 2)
+    blocks = build(corpus.train.source, corpus.train.target, align(corpus.train.source, corpus.train.target))
+    lm = kneser.estimate(corpus.train.target, 3).lm
+    return corpus, blocks, lm
+
+
+def decoder(features="fourteen", **settings):
+    _, blocks, lm = toy()
+    return BlockDecoder(blocks, lm, features, **{"settings": Search(beam=20, pops=100)} | settings)
+
+
+def segments():
+    return list(toy()[0].dev.source)
+
+
+def random_weights(lists, seed=3):
+    """Weights that single precision holds, for every feature of the lists."""
+    draws = np.random.default_rng(seed).integers(-8, 9, len(lists.features)) / 8
+    return Weights(lists.features, draws)
+
+
+ALL = "fourteen,JumpOut,JumpIn,ModelOne,all,triplets,reordering"
+
+
+@pytest.mark.parametrize("features", ["fourteen", "seven", "all", ALL])
+def test_scores_are_those_of_the_features_listed(features):
+    system = decoder(features)
+    lists = system.decode(segments(), START, 5)
+    weights = random_weights(lists)
+    lists = system.decode(segments(), weights, 10)
+    np.testing.assert_allclose(lists.score(weights.onto(lists.features, lenient=True)), lists.scores, rtol=0, atol=1e-9)
+    ranks = np.diff(lists.scores)[np.diff(np.repeat(np.arange(len(lists.segments)), np.diff(lists.bounds))) == 0]
+    assert (ranks <= 0).all()
+
+
+def test_threads_and_batches_change_no_bit():
+    lists = [decoder(ALL, threads=threads).decode(segments() * 4, START, 7) for threads in (1, 3)]
+    for one, other in zip(*(each.arrays().values() for each in lists), strict=True):
+        assert one.tobytes() == other.tobytes()
+
+
+def test_the_best_translation_heads_the_list():
+    best = decoder().best(Texts.of(segments()), START)
+    lists = decoder().decode(segments(), START, 3)
+    assert list(best) == [lists.texts[first] for first in lists.bounds[:-1]]
+
+
+def test_distinct_lists_hold_no_text_twice():
+    lists = decoder(distinct=True).decode(segments(), START, 20)
+    for first, last in zip(lists.bounds[:-1], lists.bounds[1:], strict=True):
+        listed = [lists.texts[i] for i in range(first, last)]
+        assert len(set(listed)) == len(listed)
+
+
+@pytest.mark.parametrize("features", ["fourteen", ALL])
+def test_the_steps_add_up_to_the_score(features):
+    system = decoder(features)
+    weights = random_weights(system.decode(segments(), START, 5))
+    lists = system.decode(segments()[:5], weights, 1)
+    for s, segment in enumerate(segments()[:5]):
+        steps, end = system.steps(segment, weights)
+        total = sum(value * weights.get(name, 0.0) for step in steps for name, value in step.fired.items())
+        total += sum(value * weights.get(name, 0.0) for name, value in end.items())
+        assert total == pytest.approx(lists.scores[s], abs=1e-8)
+        assert [word for step in steps for word in step.words] == lists.texts[s].split()
+        assert sorted(place for step in steps for place in range(step.start, step.end)) == list(
+            range(len(segment.split()))
+        )
+        assert all(value > 0 for step in steps for name, value in step.fired.items() if "/" in name)
+
+
+def test_a_template_of_one_s_own_is_scored_and_listed():
+    system = decoder("fourteen")
+    system.templates.add("Long", lambda source, target: ["yes"] if len(target) > len(source) else [])
+    plain, drawn = (Weights.of({**INITIAL, "Long/yes": weight}) for weight in (0.0, 4.0))
+    before, after = (system.decode(segments(), weights, 1) for weights in (plain, drawn))
+
+    def count(lists):
+        return lists.gather(np.ones(len(lists)))[lists.features.ids["Long/yes"]]
+
+    assert count(after) > count(before) > 0
+    np.testing.assert_allclose(after.score(drawn.onto(after.features, lenient=True)), after.scores, atol=1e-9)
+
+
+def test_swapping_reaches_more_than_monotone_order():
+    corpus, _, _ = toy()
+    means = []
+    for reordering in (MON, Search().reordering):
+        parts = decoder().oracle(corpus.dev.source, corpus.dev.references, Oracle(reordering=reordering))
+        means.append(np.mean(np.concatenate([found.scores[found.bounds[:-1]] for _, found in parts])))
+    assert means[1] > means[0]
+
+
+def test_oracle_scores_are_sentence_bleu_of_their_texts():
+    corpus, _, _ = toy()
+    system = decoder()
+    for batch, found in system.oracle(corpus.dev.source, corpus.dev.references, Oracle()):
+        spelt = system.texts(batch, found)
+        rows = np.arange(batch.first, batch.first + len(found.bounds) - 1)
+        metric = named("bleu")
+        scores = metric.segments(metric.statistics(spelt, found.bounds, corpus.dev.references.take(rows)))
+        np.testing.assert_array_equal(found.scores, scores)
+
+
+@pytest.mark.parametrize(
+    ("features", "said"),
+    [
+        ("", "without features"),
+        ("LM,LMFirst", "LM is LMFirst and LMRest"),
+        ("P1,nothing", "'nothing'"),
+        ("LM", "language model"),
+    ],
+)
+def test_features_that_make_no_sense_are_refused(features, said):
+    with pytest.raises(RecipeError, match=said):
+        BlockDecoder(toy()[1], None, features)
+
+
+def test_sets_of_features_work_without_a_language_model():
+    assert "LM" not in BlockDecoder(toy()[1], None, "fourteen").names
+    assert features_of("seven,P1,W3") == (features_of("seven")[0], "P1,W3")
+
+
+def test_weights_that_are_no_numbers_are_refused():
+    with pytest.raises(InputError, match="the weight of Words is nan"):
+        decoder().decode(segments(), Weights.of({**INITIAL, "Words": float("nan")}), 1)
+    with pytest.raises(InputError, match="finite"):
+        decoder("P1,Words").decode(segments(), Weights.of({"P1/<unk>/<unk>": float("inf")}), 1)
+
+
+@pytest.mark.parametrize("segment", ["", "never seen words", "x " * 512])
+def test_odd_sentences_are_translated(segment):
+    lists = decoder(settings=Search(beam=3, pops=9)).decode([segment, segments()[0]], START, 2)
+    assert lists.texts[0].split() == segment.split()
+    assert len(lists.segments) == 2
+
+
+def test_a_sentence_beyond_the_limit_is_named():
+    with pytest.raises(InputError, match="segment 1: has 513 words; a sentence may have 512"):
+        decoder().decode(["a", "x " * 513], START, 1)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    corpus, blocks, lm = toy()
+    place = tmp_path_factory.mktemp("system")
+    blocks.write(place / "toy.blocks")
+    lm.write(place / "toy.lm")
+    corpus.write(place / "corpus")
+    return place
+
+
+def run(folder, *arguments):
+    source = folder / "corpus" / "dev.src"
+    return rampion(
+        "decode", source, "--blocks", folder / "toy.blocks", "--lm", folder / "toy.lm", "--beam", 20, *arguments
+    )
+
+
+def test_the_command_writes_what_the_library_finds(folder):
+    best = run(folder)
+    assert best.out.splitlines() == list(decoder(settings=Search(beam=20, pops=200)).best(Texts.of(segments()), START))
+    told = json.loads(run(folder, "--nbest", folder / "dev.nbest.gz", "-k", 4, "--json").out)
+    lists = load_nbest(folder / "dev.nbest.gz")
+    assert told["candidates"] == len(lists)
+    assert best.out.splitlines()[0] == lists.texts[0]
+
+
+def test_the_command_writes_lattices_whose_best_paths_are_the_translations(folder):
+    from decoder import lattice
+    from decoder.kbest import kbest
+
+    run(folder, "--lattice", folder / "dev.lattice.gz")
+    read = lattice.read(folder / "dev.lattice.gz")
+    assert list(read.texts(kbest(read.graph, 1))) == run(folder).out.splitlines()
+
+
+def test_the_command_finds_the_oracle(folder):
+    refs = [folder / "corpus" / f"dev.tgt.{r}" for r in range(2)]
+    told = run(folder, "--oracle", refs[0], "--oracle", refs[1], "--out", folder / "oracle")
+    given = References.of(zip(*(list(texts.read(path)) for path in refs), strict=True))
+    found, metric = texts.read(folder / "oracle"), named("bleu")
+    score = metric.score(metric.statistics(found, np.arange(len(found) + 1), given).sum(axis=0))
+    assert f"BLEU {score:.2f};" in told.err
+
+
+def test_the_command_explains_a_line(folder):
+    told = run(folder, "--explain", 2, "--svg", folder / "two.svg")
+    assert told.out.startswith("b1 ")
+    assert texts.read(folder / "two.svg")[0].startswith("<svg")
+    facts = json.loads(run(folder, "--explain", 2, "--json").out)
+    assert facts["source"] == segments()[1].split()
+    assert {"start", "end", "words", "fired", "orientation"} == set(facts["blocks"][0])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--reordering", "any"], "--reordering any: expected mon or swap"),
+        (["--svg", "x.svg"], "say which one, --explain LINE"),
+        (["--explain", 31], "--explain 31: there are 30 lines"),
+        (["--features", "P1"], "no weight is for the features P1"),
+        (["--features", "P9"], "no feature template or group is called 'P9'"),
+        (["--blocks", "no.blocks"], "no.blocks: cannot be read: No such file"),
+    ],
+)
+def test_the_command_says_what_is_wrong_in_a_sentence(folder, arguments, said):
+    told = run(folder, *arguments)
+    assert told.code == 2
+    assert said in told.err
+    assert told.out == ""
