@@ -61,10 +61,8 @@ def searchable(
         np.repeat(np.arange(len(counts), dtype=np.uint32), counts), np.arange(total, dtype=np.uint32),
         np.ones(total, np.uint32), np.zeros((total, 11), np.float32), slots,
     )  # fmt: skip
-    parts = [
-        Sentences(text[start : start + BATCH * words], np.arange(0, len(text[start : start + BATCH * words]) + 1, words))
-        for start in range(0, len(text), BATCH * words)
-    ]
+    cuts = [text[start : start + BATCH * words] for start in range(0, len(text), BATCH * words)]
+    parts = [Sentences(cut, np.arange(0, len(cut) + 1, words)) for cut in cuts]
     return Searchable(parts, blocks, 2 * per_span)
 
 

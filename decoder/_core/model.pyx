@@ -83,7 +83,8 @@ def assess(const id_t[::1] asked, row_t start, blocks, model, work, real[:, ::1]
     cdef key_t mask = model.mask
     cdef key_t[::1] keys = work.keys
     cdef row_t[::1] homes = work.homes, marks = work.marks
-    cdef row_t past = model.lm.order - 1, place = start, next = start, b, at, kind, source, target, column, count, runs, run, need
+    cdef row_t past = model.lm.order - 1, place = start, next = start, b, at, kind, source, target, column
+    cdef row_t count, runs, run, need
     cdef real total
     with nogil:
         while place < asked.shape[0]:

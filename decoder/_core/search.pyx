@@ -497,7 +497,8 @@ def search(sentences, options, blocks, model, limits, work, graph, row_t done): 
     cdef row_t[::1] graph_bounds = graph.bounds, edge_bounds = graph.edge_bounds
     cdef id_t[::1] origins = graph.origins, said = graph.options
     cdef real[::1] scores = graph.scores
-    cdef row_t s, n, word, covered, k, count, made, kept, at, node, edge, made_groups, total, kinds = 4 if reach > 0 else 1
+    cdef row_t s, n, word, covered, k, count, made, kept, at, node, edge, made_groups, total
+    cdef row_t kinds = 4 if reach > 0 else 1
     with nogil:
         for s in range(done, bounds.shape[0] - 1):
             word, n = bounds[s], bounds[s + 1] - bounds[s]
@@ -524,10 +525,10 @@ def search(sentences, options, blocks, model, limits, work, graph, row_t done): 
                     made = take(bracket[0], bracket[1], pops, grids, count, nodes, gains, says, tries, made)
                 if made == FULL:
                     break
-                made = extend(mask, slots, sifter, targets, tips, sizes, looks, grids, nodes, tries, made, keys, homes, marks,
-                              fresh, table, past, first, rest_of, unigrams, grams, openings, leads, option_blocks,
-                              spans[word * longest], heads, end_words, end_backoffs, node_words, node_backoffs,
-                              fresh_words, fresh_backoffs, said_words, backoffs)
+                made = extend(mask, slots, sifter, targets, tips, sizes, looks, grids, nodes, tries, made, keys, homes,
+                              marks, fresh, table, past, first, rest_of, unigrams, grams, openings, leads,
+                              option_blocks, spans[word * longest], heads, end_words, end_backoffs, node_words,
+                              node_backoffs, fresh_words, fresh_backoffs, said_words, backoffs)
                 if made == FULL:
                     break
                 kept = keep(beam, slack, fresh, made, table, ranks, order, spare)
