@@ -433,12 +433,11 @@ def test_a_key_of_another_block_set_has_no_name(key):
         ("P3/nie/nie", "'nie' in the name of a P3 is not a target phrase"),
         ("P4/nie/nie", "'nie' in the name of a P4 is not a source phrase"),
         ("W2/N9/das/das", "'N9' in the name of a W2 is not one of R, L, N1"),
-        ("Ends/never", "'Ends/never' in the name of a Ends is not of what it has fired so far"),
     ],
 )
 def test_a_name_of_nothing_is_refused(name, message):
     templates = make(0).templates
-    templates.add("Ends", lambda source, target: [])
+    assert templates.keys(Texts.of([name]), lenient=True)[0] == 0
     with pytest.raises(InputError, match=message):
         templates.keys(Texts.of([name]))
 

@@ -65,8 +65,8 @@ def assess(const id_t[::1] asked, row_t start, blocks, model, work, real[:, ::1]
     local[b, k] is what block b brings when it comes by move k, whatever stands beside it: P1, P5, W1, W3, T1, T2
     inside, its columns, one block, its words, and what the language model says of them by themselves; P2, H1 and
     orientation by the move; H2 by the move that must follow.
-    Keys of many blocks are made before the first is looked up. Work has six marks a block.
     """
+    # Keys of many blocks are made before the first is looked up. Work has six marks a block.
     cdef const id_t[::1] sources = blocks.sources, targets = blocks.targets
     cdef const id_t[::1] source_words = blocks.source_words, target_words = blocks.target_words
     cdef const row_t[::1] source_bounds = blocks.source_bounds, target_bounds = blocks.target_bounds

@@ -13,13 +13,12 @@ from rampion.cli.options import Json, read_weights
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from decoder.decoder import BlockDecoder
     from rampion.text import Texts
 
 EXAMPLE = """
 [bold]Examples[/bold]
 
-  rampion decode test.de --blocks de-en.blocks --lm en.lm --weights run > test.out
+  rampion decode test.de --blocks de-en.blocks --lm en.lm --weights run --out test.out
 
   rampion decode dev.de --blocks de-en.blocks --lm en.lm --nbest dev.nbest.gz -k 100   (from the initial weights)
 
@@ -157,7 +156,7 @@ def decode(
         table.note(f"BLEU {facts['corpus_bleu']:.2f}; mean of sentences {100 * facts['sentence_bleu']:.2f}")
 
 
-def _oracle(system: BlockDecoder, lines: Texts, refs: list[str], out: str) -> dict[str, Any]:
+def _oracle(system: Any, lines: Texts, refs: list[str], out: str) -> dict[str, Any]:
     """Write the translations of highest BLEU; their BLEU, a mean of sentences and of the corpus."""
     import numpy as np
 
@@ -179,7 +178,7 @@ def _oracle(system: BlockDecoder, lines: Texts, refs: list[str], out: str) -> di
     return {"sentence_bleu": float(np.concatenate(scores).mean()), "corpus_bleu": bleu.score(total)}
 
 
-def _lattices(system: BlockDecoder, lines: Texts, weights: Mapping[str, float], path: str) -> dict[str, Any]:
+def _lattices(system: Any, lines: Texts, weights: Mapping[str, float], path: str) -> dict[str, Any]:
     """Write the search graphs of all batches."""
     from decoder import lattice
 
@@ -190,7 +189,7 @@ def _lattices(system: BlockDecoder, lines: Texts, weights: Mapping[str, float], 
 
 
 def _explain(
-    system: BlockDecoder, lines: Texts, line: int, weights: Mapping[str, float], svg: str | None, as_json: bool
+    system: Any, lines: Texts, line: int, weights: Mapping[str, float], svg: str | None, as_json: bool
 ) -> None:
     """How one line is built: a table of its blocks, and a picture."""
     from decoder.explain import drawn, orientations, told
@@ -214,7 +213,7 @@ def _explain(
 
 
 @contextmanager
-def _progress(system: BlockDecoder, total: int) -> Iterator[BlockDecoder]:
+def _progress(system: Any, total: int) -> Iterator[Any]:
     """The decoder with a bar on a terminal: sentences done, and how many a second."""
     from dataclasses import replace
 
