@@ -56,7 +56,8 @@ def extract(source, target, alignment, row_t longest, bint loose, row_t done, by
                         target_starts[at] = target_bounds[pair] + begin
                         target_sizes[at] = <byte_t> (finish - begin)
                         codes[at] = <byte_t> (
-                            3 * turn(corners[start * (m + 1) + begin], END_END, corners[end * (m + 1) + begin], BEGIN_END)
+                            3 * turn(corners[start * (m + 1) + begin], END_END,
+                                     corners[end * (m + 1) + begin], BEGIN_END)
                             + turn(corners[end * (m + 1) + finish], BEGIN_BEGIN,
                                    corners[start * (m + 1) + finish], END_BEGIN)
                         )
@@ -99,9 +100,10 @@ cdef inline row_t measure(
 
 
 cdef inline row_t survey(
-    row_t n, row_t m, row_t longest, bint loose, const int32_t[:, ::1] reach, byte_t[::1] corners, int32_t[:, ::1] cores,
+    row_t n, row_t m, row_t longest, bint loose, const int32_t[:, ::1] reach, byte_t[::1] corners,
+    int32_t[:, ::1] cores,
 ) except -1 nogil:
-    """Mark the corners of all blocks of any length; list those within `longest`, the target span as small as it can be."""
+    """Mark the corners of all blocks of any length; list those within `longest`, target spans as small as can be."""
     cdef row_t start, end, low, high, left, right, at, count = 0, width = m + 1
     for at in range((n + 1) * width):
         corners[at] = 0

@@ -142,7 +142,7 @@ cdef inline row_t join_keys(
     key_t mask, row_t last_target, row_t target, const id_t[::1] words,
     row_t last_start, row_t last_end, row_t start, row_t end, key_t[::1] keys, row_t at,
 ) except -1 nogil:
-    """P3, W3 across the join, W4: the last target phrase is words[last_start:last_end], the new one words[start:end]."""
+    """P3, W3 across the join, W4: words[last_start:last_end] is the last target phrase, words[start:end] the next."""
     cdef row_t last = words[last_end - 1], first = words[start]
     if mask >> P3 & 1:
         keys[at] = of_phrases(P3, last_target, target)
