@@ -6,16 +6,16 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from decoder.blocks import COLUMNS, BlockSet
+from decoder.blocks import COLUMNS, IDENTITY, BlockSet
 from decoder.candidates import candidates
 from decoder.dense import DENSE, FOURTEEN, SEVEN, dense, spoken, surface
 from decoder.dense import texts as spelt
-from decoder.explain import Step
+from decoder.explain import Step, orientations
 from decoder.kbest import Said, kbest, said
 from decoder.lattice import Lattice
 from decoder.lm import Lm
@@ -230,6 +230,31 @@ class BlockDecoder:
         names.intern_all(self.blocks.vocabularies.target.texts())
         names.intern_all(batch.surfaces)
         return Lattice.of(graph, self.said(batch), names)
+
+    def derivations(self, segments: Texts, weights: Mapping[str, float], k: int) -> Iterator[dict[str, Any]]:
+        """The k best derivations of every segment, block by block."""
+        for batch, graph in self.search(segments, self.model(weights)):
+            found, options = kbest(graph, k), batch.options
+            spelt_out = self.texts(batch, found)
+            owners = np.repeat(np.arange(len(found.bounds) - 1), np.diff(found.bounds)).tolist()
+            for d, (first, last) in enumerate(pairwise(found.step_bounds.tolist())):
+                start = int(batch.sentences.bounds[owners[d]])
+                steps = []
+                for option in found.steps[first:last].tolist():
+                    span = int(options.starts[option]), int(options.ends[option])
+                    words = [batch.surfaces[start + place] for place in range(*span)]
+                    block = int(options.blocks[option])
+                    steps.append(Step(*span, words if block == IDENTITY else self.templates.words(block).target, {}))
+                yield {
+                    "id": str(batch.first + owners[d]),
+                    "rank": d - int(found.bounds[owners[d]]),
+                    "score": float(found.scores[d]),
+                    "text": spelt_out[d],
+                    "blocks": [
+                        {"start": step.start, "end": step.end, "target": " ".join(step.words), "orientation": letter}
+                        for step, letter in zip(steps, orientations(steps), strict=True)
+                    ],
+                }
 
     def steps(self, segment: str, weights: Mapping[str, float]) -> tuple[list[Step], dict[str, float]]:
         """The best derivation of one segment, block by block with what fired, and what fired at the end."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from decoder.align import align
 from decoder.decoder import INITIAL, BlockDecoder, features_of
 from decoder.extract import build
 from decoder.language import Language
-from decoder.oracle import Oracle
+from decoder.oracle import Oracle, bag
 from decoder.search import Search
 from decoder.states import MON
 from rampion.errors import InputError, RecipeError
@@ -204,6 +206,32 @@ def test_the_command_writes_lattices_whose_best_paths_are_the_translations(folde
     run(folder, "--lattice", folder / "dev.lattice.gz")
     read = lattice.read(folder / "dev.lattice.gz")
     assert list(read.texts(kbest(read.graph, 1))) == run(folder).out.splitlines()
+
+
+def test_the_command_writes_derivations(folder):
+    run(folder, "--derivations", folder / "dev.jsonl", "-k", 3)
+    run(folder, "--nbest", folder / "dev.nbest", "-k", 3)
+    records = [json.loads(line) for line in texts.read(folder / "dev.jsonl")]
+    lists = load_nbest(folder / "dev.nbest")
+    assert [record["text"] for record in records] == list(lists.texts)
+    assert [record["score"] for record in records] == pytest.approx(lists.scores.tolist(), abs=1e-9)
+    assert [record["rank"] for record in records] == lists.rank().tolist()
+    for record in records:
+        assert " ".join(block["target"] for block in record["blocks"]).split() == record["text"].split()
+        places = sorted(place for block in record["blocks"] for place in range(block["start"], block["end"]))
+        assert places == list(range(len(segments()[int(record["id"])].split())))
+
+
+def test_a_bag_of_blocks_fires_p1_and_w1_for_each_of_them():
+    system = decoder("P1,W1")
+    for batch in system.batches(Texts.of(segments()[:3])):
+        drawn = bag(batch.sentences, batch.options, seed=5)
+        keys, bounds = system.templates.emit(batch.sentences, batch.options, drawn)
+        for d, (first, last) in enumerate(pairwise(drawn.step_bounds.tolist())):
+            blocks = [system.templates.words(int(batch.options.blocks[o])) for o in drawn.steps[first:last]]
+            wanted = Counter(f"P1/{'_'.join(source)}/{'_'.join(target)}" for source, target in blocks)
+            wanted += Counter(f"W1/{s}/{t}" for source, target in blocks for s in source for t in target)
+            assert Counter(system.templates.names(keys[bounds[d] : bounds[d + 1]])) == wanted
 
 
 def test_the_command_finds_the_oracle(folder):

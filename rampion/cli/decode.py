@@ -24,6 +24,8 @@ EXAMPLE = """
 
   rampion decode dev.de --blocks de-en.blocks --features all --reordering mon --weights run --out dev.out
 
+  rampion decode test.de --blocks de-en.blocks --lm en.lm --weights run --derivations test.jsonl
+
   rampion decode dev.de --blocks de-en.blocks --oracle dev.en.0 --oracle dev.en.1   (the best that could be said)
 
   rampion decode test.de --blocks de-en.blocks --lm en.lm --weights run --explain 7 --svg 7.svg
@@ -75,7 +77,22 @@ def decode(
         str | None,
         typer.Option("--nbest", metavar="FILE", help="Write lists: Moses, .jsonl or .store.", show_default=False),
     ] = None,
-    k: Annotated[int, typer.Option("-k", min=1, metavar="N", help="The length of the lists.")] = 100,
+    derivations: Annotated[
+        str | None,
+        typer.Option(
+            "--derivations", metavar="FILE", help="Write how translations are built, as JSON lines.", show_default=False
+        ),
+    ] = None,
+    k: Annotated[
+        int | None,
+        typer.Option(
+            "-k",
+            min=1,
+            metavar="N",
+            help="How many of each sentence: 100 with --nbest, 1 with --derivations unless given.",
+            show_default=False,
+        ),
+    ] = None,
     distinct: Annotated[
         bool, typer.Option("--distinct", metavar="", help="Lists of different texts, not of different derivations.")
     ] = False,
@@ -143,15 +160,17 @@ def decode(
         elif nbest:
             from rampion.features import Weights
 
-            lists = watched.decode(list(lines), Weights.of(given), k)
+            lists = watched.decode(list(lines), Weights.of(given), k or 100)
             write_lists(nbest, lists)
             facts |= {"candidates": len(lists), "features": len(lists.features)}
+        elif derivations:
+            facts |= _derivations(watched, lines, given, k or 1, derivations)
         elif lattice:
             facts |= _lattices(watched, lines, given, lattice)
         else:
             texts.write(out, watched.best(lines, given))
     if as_json:
-        table.show_json(facts, err=out == "-" and not (nbest or lattice))
+        table.show_json(facts, err=out == "-" and not (nbest or lattice or derivations))
     elif oracle:
         table.note(f"BLEU {facts['corpus_bleu']:.2f}; mean of sentences {100 * facts['sentence_bleu']:.2f}")
 
@@ -176,6 +195,20 @@ def _oracle(system: Any, lines: Texts, refs: list[str], out: str) -> dict[str, A
     texts.write(out, best)
     total = bleu.statistics(best, np.arange(len(best) + 1), given).sum(axis=0)
     return {"sentence_bleu": float(np.concatenate(scores).mean()), "corpus_bleu": bleu.score(total)}
+
+
+def _derivations(system: Any, lines: Texts, weights: Mapping[str, float], k: int, path: str) -> dict[str, Any]:
+    """Write the k best derivations of every line, best first."""
+    import json
+
+    from rampion.formats.files import replacing
+
+    count = 0
+    with replacing(path) as file:
+        for record in system.derivations(lines, weights, k):
+            file.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")
+            count += 1
+    return {"derivations": count}
 
 
 def _lattices(system: Any, lines: Texts, weights: Mapping[str, float], path: str) -> dict[str, Any]:
