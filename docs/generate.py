@@ -28,7 +28,7 @@ from time import process_time
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ("README.md", "docs/architecture.md", "docs/algorithms.md", "docs/compare.md")
+PAGES = ("README.md", "docs/architecture.md", "docs/algorithms.md", "docs/compare.md", "docs/decoder.md")
 PART = re.compile(r"<!-- (\w+) -->\n.*?<!-- /\1 -->", re.DOTALL)
 
 
@@ -136,42 +136,48 @@ def metrics() -> str:
 # The tables of the architecture
 
 
-def flow() -> tuple[str, ...]:
-    """The law of tests/test_architecture.py."""
+def flow(name: str) -> tuple[str, ...]:
+    """A law of tests/test_architecture.py."""
     tree = ast.parse((ROOT / "tests/test_architecture.py").read_text("utf-8"))
     return next(
         tuple(ast.literal_eval(node.value))
         for node in tree.body
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "FLOW"
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name
     )
 
 
-def rooms() -> str:
+def rooms(package: str = "rampion", law: str = "FLOW") -> str:
     rows = []
-    for place in flow():
-        names = [name for name in place.split() if name != "__main__" and home(name)]
-        for name in names:
-            module = import_module("rampion" if name == "__init__" else f"rampion.{name}")
-            rows.append([f"[`{'rampion' if name == '__init__' else name}`](../{home(name)})", first_sentence(module)])
+    for place in flow(law):
+        for name in place.split():
+            if name != "__main__" and (path := home(package, name)):
+                module = import_module(package if name == "__init__" else f"{package}.{name}")
+                rows.append([f"[`{package if name == '__init__' else name}`](../{path})", first_sentence(module)])
     return table(["room", "what it holds"], rows)
 
 
-def home(room: str) -> str | None:
+def decoder_rooms() -> str:
+    return rooms("decoder", "DECODER_FLOW")
+
+
+def home(package: str, room: str) -> str | None:
     """The file or folder of a room that exists."""
-    places = (f"rampion/{room}.py", f"rampion/{room}/__init__.py")
+    places = (f"{package}/{room}.py", f"{package}/{room}/__init__.py")
     return next((place for place in places if (ROOT / place).exists()), None)
 
 
-def kernels() -> str:
-    from rampion._kernels import MODULES
-
+def kernels(package: str = "rampion") -> str:
     rows = []
-    for module, names in MODULES.items():
-        twin = import_module(f"rampion._reference.{module}")
+    for module, names in import_module(f"{package}._kernels").MODULES.items():
+        twin = import_module(f"{package}._reference.{module}")
         for name in names:
-            where = f"[`{module}.pyx`](../rampion/_core/{module}.pyx), [twin](../rampion/_reference/{module}.py)"
+            where = f"[`{module}.pyx`](../{package}/_core/{module}.pyx), [twin](../{package}/_reference/{module}.py)"
             rows.append([f"`{name}`", where, first_sentence(getattr(twin, name))])
     return table(["kernel", "where", "what it does"], rows)
+
+
+def decoder_kernels() -> str:
+    return kernels("decoder")
 
 
 def errors() -> str:
@@ -361,7 +367,10 @@ def measured() -> str:
 
 PARTS: dict[str, Callable[[], str]] = {
     part.__name__: part
-    for part in (recipes, algorithms, settings, losses, metrics, rooms, kernels, errors, names, commands, speed)
+    for part in (
+        *(recipes, algorithms, settings, losses, metrics, rooms, kernels, decoder_rooms, decoder_kernels),
+        *(errors, names, commands, speed),
+    )
 }
 
 

@@ -62,7 +62,7 @@ def blocks(page: str) -> Iterator[Block]:
 
 
 RUN = [page for page in PAGES if any(block.kind in ("python", "pycon", "console") for block in blocks(page))]
-SLOW = ("README.md", "docs/add-a-loss.md", "docs/compare.md", "docs/tune-a-decoder.md")
+SLOW = ("README.md", "docs/add-a-loss.md", "docs/compare.md", "docs/decoder.md", "docs/tune-a-decoder.md")
 
 
 @pytest.mark.parametrize("page", [pytest.param(page, marks=pytest.mark.slow) if page in SLOW else page for page in RUN])

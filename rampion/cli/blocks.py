@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -149,7 +150,14 @@ def links_of(source: Texts, target: Texts, path: str | None, threads: int | None
     from decoder import align
 
     if path is None:
-        return align.align(source, target, threads=threads)
+        rounds = count(1)
+        with progress() as watch:
+            return align.align(
+                source,
+                target,
+                threads=threads,
+                watch=lambda _: watch("aligning", next(rounds), sum(align.ROUNDS)),
+            )
     lengths = align.lengths_of(source), align.lengths_of(target)
     return align.read(path, lengths)
 
