@@ -256,6 +256,7 @@ def test_the_command_explains_a_line(folder):
     ("arguments", "said"),
     [
         (["--reordering", "any"], "--reordering any: expected mon or swap"),
+        (["--nbest", "x", "--lattice", "y"], "--nbest and --lattice: one answer at a time"),
         (["--svg", "x.svg"], "say which one, --explain LINE"),
         (["--explain", 31], "--explain 31: there are 30 lines"),
         (["--features", "P1"], "no weight is for the features P1"),

@@ -11,7 +11,7 @@ from rampion.cli import app, table
 from rampion.cli.options import Json, read_weights
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from rampion.text import Texts
 
@@ -126,49 +126,63 @@ def decode(
     from decoder.search import Search
     from decoder.states import MON, Reordering
     from rampion.errors import InputError, RecipeError
+    from rampion.features import Weights
     from rampion.formats import texts, write_lists
     from rampion.formats.files import shown
 
     if reordering not in ("mon", "swap"):
         raise RecipeError(f"--reordering {reordering}: expected mon or swap")
+    asked = {
+        "--oracle": oracle,
+        "--nbest": nbest,
+        "--derivations": derivations,
+        "--lattice": lattice,
+        "--explain": explain,
+    }
+    if len(several := [name for name, value in asked.items() if value]) > 1:
+        raise RecipeError(f"{' and '.join(several)}: one answer at a time; run the command once for each")
     if svg and explain is None:
         raise RecipeError("--svg draws the line that --explain tells of; say which one, --explain LINE")
     lines = texts.read(source)
     if not len(lines):
         raise InputError(f"{shown(source)}: holds no lines; expected a sentence in every line")
-    order = MON if reordering == "mon" else Reordering(adjacent_swaps=adjacent_swaps)
-    system = BlockDecoder(
-        BlockSet.read(blocks),
-        language_model.read(lm) if lm else None,
-        features,
-        Search(beam=beam, pops=10 * beam, reordering=order),
-        options,
-        longest,
-        threads,
-        distinct,
-    )
     given: Mapping[str, float] = read_weights(weights) if weights else INITIAL
-    if not oracle and not any(system.knows(name) for name in given):
-        raise InputError(f"no weight is for the features {features}; give weights that name some of them (--weights)")
-    if explain is not None:
-        _explain(system, lines, explain, given, svg, as_json)
-        return
     facts: dict[str, Any] = {"sentences": len(lines)}
-    with _progress(system, len(lines)) as watched:
+    with _progress(len(lines)) as tick:
+        system = BlockDecoder(
+            BlockSet.read(blocks),
+            language_model.read(lm) if lm else None,
+            features,
+            Search(
+                beam=beam,
+                pops=10 * beam,
+                reordering=MON if reordering == "mon" else Reordering(adjacent_swaps=adjacent_swaps),
+            ),
+            options,
+            longest,
+            threads,
+            distinct,
+            tick,
+        )
+        if not oracle and not any(system.knows(name) for name in given):
+            raise InputError(
+                f"no weight is for the features {features}; give weights that name some of them (--weights)"
+            )
+        if explain is not None:
+            _explain(system, lines, explain, given, svg, as_json)
+            return
         if oracle:
-            facts |= _oracle(watched, lines, oracle, out)
+            facts |= _oracle(system, lines, oracle, out)
         elif nbest:
-            from rampion.features import Weights
-
-            lists = watched.decode(list(lines), Weights.of(given), k or 100)
+            lists = system.decode(list(lines), Weights.of(given), k or 100)
             write_lists(nbest, lists)
             facts |= {"candidates": len(lists), "features": len(lists.features)}
         elif derivations:
-            facts |= _derivations(watched, lines, given, k or 1, derivations)
+            facts |= _derivations(system, lines, given, k or 1, derivations)
         elif lattice:
-            facts |= _lattices(watched, lines, given, lattice)
+            facts |= _lattices(system, lines, given, lattice)
         else:
-            texts.write(out, watched.best(lines, given))
+            texts.write(out, system.best(lines, given))
     if as_json:
         table.show_json(facts, err=out == "-" and not (nbest or lattice or derivations))
     elif oracle:
@@ -246,10 +260,8 @@ def _explain(
 
 
 @contextmanager
-def _progress(system: Any, total: int) -> Iterator[Any]:
-    """The decoder with a bar on a terminal: sentences done, and how many a second."""
-    from dataclasses import replace
-
+def _progress(total: int) -> Iterator[Callable[[int], None]]:
+    """A bar on a terminal, told how many sentences are done: how many a second, and how long it will take."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -262,4 +274,4 @@ def _progress(system: Any, total: int) -> Iterator[Any]:
             speed = bar.tasks[0].speed or 0.0
             bar.update(task, completed=done, rate=f"{speed:.0f} sentences/s" if speed else "")
 
-        yield replace(system, progress=tick)
+        yield tick
