@@ -534,6 +534,16 @@ def test_the_command_takes_the_alignment_of_a_folder_or_makes_one(folder):
     assert ("das haus", "the house") in {found.text(block) for block in range(len(found.blocks.sources))}
 
 
+def test_a_version_of_a_side_is_not_given_the_alignment_of_another(folder):
+    (folder / "train.en.old").write_bytes((folder / "train.en").read_bytes())
+    (folder / "train.de-en.align").write_text("0-0\n\n\n\n\n")
+    good("blocks", folder, "--pair", "de-en.old", "--threads", 1, "--out", folder / "made.blocks")
+    assert BlockSet.read(folder / "made.blocks").meta["occurrences"] > 4
+    (folder / "train.de-en.old.align").write_text("0-0\n\n\n\n\n")
+    good("blocks", folder, "--pair", "de-en.old", "--out", folder / "own.blocks")
+    assert BlockSet.read(folder / "own.blocks").meta["occurrences"] == 4
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -136,8 +136,9 @@ def texts_of(paths: list[str], pair: str | None) -> tuple[Texts, Texts, str | No
 
     if len(paths) == 1:
         corpus = Corpus.load(paths[0], pair)
-        kept = sorted(Path(paths[0]).glob(f"train.{'-'.join(corpus.languages)}.align*"))
-        return corpus.train.source, corpus.train.target, str(kept[0]) if kept else None
+        kept = sorted(Path(paths[0]).glob(f"train.{pair or '-'.join(corpus.languages)}.align*"))
+        own = str(kept[0]) if kept and corpus.train.links is not None else None  # one of another version is no use
+        return corpus.train.source, corpus.train.target, own
     source, target = map(texts.read, paths)
     if len(source) != len(target):
         found = f"{paths[1]}: has {len(target)} lines, and {paths[0]} has {len(source)}"
