@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from decoder.blocks import COLUMNS, IDENTITY, BlockSet
+from decoder.blocks import COLUMNS, BlockSet
 from decoder.candidates import candidates
 from decoder.dense import DENSE, FOURTEEN, SEVEN, dense, spoken, surface
 from decoder.dense import texts as spelt
-from decoder.explain import Step, orientations
 from decoder.kbest import Said, kbest, said
 from decoder.lattice import Lattice
 from decoder.lm import Lm
@@ -23,8 +20,7 @@ from decoder.model import Model
 from decoder.options import Derivations, Graph, Options, Sentences
 from decoder.oracle import Oracle, truth
 from decoder.search import Search, in_order, search
-from decoder.states import DISCONTINUOUS, MONOTONE
-from decoder.templates import Templates, leaving
+from decoder.templates import Templates
 from rampion.candidates import Candidates
 from rampion.errors import RecipeError
 from rampion.features import Weights
@@ -37,7 +33,6 @@ Offsets = NDArray[np.int64]
 Ids = NDArray[np.uint32]
 
 SETS = {"seven": SEVEN, "fourteen": FOURTEEN}
-FORE = COLUMNS.index("ForeM")
 BATCH = 64  # sentences that go through the kernels together
 
 # What tuning starts from: Moses' defaults, for the same features (S10.10).
@@ -83,6 +78,7 @@ class Told(NamedTuple):
     key_bounds: Offsets
 
 
+T = TypeVar("T")
 Progress = Callable[[int], None]  # told how many sentences are done
 
 
@@ -122,10 +118,11 @@ class BlockDecoder:
     def decode(self, segments: Sequence[str], weights: Weights, k: int) -> Candidates:
         """The k best derivations of every segment."""
         lines = Texts.of(segments)
-        told = [
-            self.tell(batch, kbest(graph, k, self.said(batch) if self.distinct else None))
-            for batch, graph in self.search(lines, self.model(weights))
-        ]
+
+        def listed(batch: Batch, graph: Graph) -> Told:
+            return self.tell(batch, kbest(graph, k, self.said(batch) if self.distinct else None))
+
+        told = list(self.search(lines, self.model(weights), listed))
         return candidates(
             Texts.of(map(str, range(len(lines)))),
             Texts.join([part.texts for part in told]),
@@ -141,10 +138,9 @@ class BlockDecoder:
 
     def best(self, segments: Texts, weights: Mapping[str, float]) -> Texts:
         """The best translation of every segment."""
-        parts = []
-        for batch, graph in self.search(segments, self.model(weights)):
-            parts.append(self.texts(batch, kbest(graph, 1)))
-        return Texts.join(parts)
+        return Texts.join(
+            list(self.search(segments, self.model(weights), lambda batch, graph: self.texts(batch, kbest(graph, 1))))
+        )
 
     def model(self, weights: Mapping[str, float]) -> Model:
         """What the weights say; those of features that this decoder does not have say nothing."""
@@ -181,29 +177,35 @@ class BlockDecoder:
             pair=pair,
         )
 
-    def batches(self, segments: Texts) -> Iterator[Batch]:
-        for first in range(0, len(segments), BATCH):
-            rows = np.arange(first, min(first + BATCH, len(segments)))
-            lines, labels = segments.take(rows), Texts.of(map(str, rows.tolist()))
-            sentences = Sentences.of(lines, self.blocks.vocabularies.source, labels)
-            options = Options.match(sentences, self.blocks.blocks, self.longest, self.options)
-            yield Batch(first, sentences, options, surface(lines))
+    def batch(self, segments: Texts, first: int, last: int) -> Batch:
+        """The segments from first to last - 1."""
+        rows = np.arange(first, last)
+        lines, labels = segments.take(rows), Texts.of(map(str, rows.tolist()))
+        sentences = Sentences.of(lines, self.blocks.vocabularies.source, labels)
+        options = Options.match(sentences, self.blocks.blocks, self.longest, self.options)
+        return Batch(first, sentences, options, surface(lines))
 
-    def search(self, segments: Texts, model: Model) -> Iterator[tuple[Batch, Graph]]:
-        """The search graph of every batch, in order."""
+    def batches(self, segments: Texts, work: Callable[[Batch], T]) -> Iterator[T]:
+        """What the work makes of every batch, in order; on threads."""
 
-        def one(batch: Batch) -> tuple[Batch, Graph]:
-            return batch, search(batch.sentences, batch.options, model, self.settings)
+        def one(first: int) -> T:
+            return work(self.batch(segments, first, min(first + BATCH, len(segments))))
 
-        for batch, graph in in_order(one, self.batches(segments), self.threads):
-            yield batch, graph
+        for n, result in enumerate(in_order(one, range(0, len(segments), BATCH), self.threads), 1):
+            yield result
             if self.progress:
-                self.progress(batch.first + len(batch.sentences.bounds) - 1)
+                self.progress(min(n * BATCH, len(segments)))
+
+    def search(self, segments: Texts, model: Model, work: Callable[[Batch, Graph], T]) -> Iterator[T]:
+        """What the work makes of the search graph of every batch, in order; on threads."""
+        return self.batches(
+            segments, lambda batch: work(batch, search(batch.sentences, batch.options, model, self.settings))
+        )
 
     def tell(self, batch: Batch, derivations: Derivations) -> Told:
         """Texts and features of derivations."""
         keys, bounds = self.templates.emit(batch.sentences, batch.options, derivations)
-        values = self._values(batch, derivations, self._logs(batch, derivations))
+        values = self.values(batch, derivations, self.logs(batch, derivations))
         return Told(derivations, self.texts(batch, derivations), values, keys, bounds)
 
     def oracle(self, segments: Texts, references: References, criterion: Oracle) -> Iterator[tuple[Batch, Derivations]]:
@@ -214,10 +216,7 @@ class BlockDecoder:
             wanted = truth(segments.take(rows), references.take(rows), self.blocks.vocabularies.target)
             return batch, criterion(batch.sentences, batch.options, self.blocks.blocks, wanted)
 
-        for batch, derivations in in_order(one, self.batches(segments), self.threads):
-            yield batch, derivations
-            if self.progress:
-                self.progress(batch.first + len(batch.sentences.bounds) - 1)
+        return self.batches(segments, one)
 
     def texts(self, batch: Batch, derivations: Derivations) -> Texts:
         """What every derivation says."""
@@ -231,84 +230,14 @@ class BlockDecoder:
         names.intern_all(batch.surfaces)
         return Lattice.of(graph, self.said(batch), names)
 
-    def derivations(self, segments: Texts, weights: Mapping[str, float], k: int) -> Iterator[dict[str, Any]]:
-        """The k best derivations of every segment, block by block."""
-        for batch, graph in self.search(segments, self.model(weights)):
-            found, options = kbest(graph, k), batch.options
-            spelt_out = self.texts(batch, found)
-            owners = np.repeat(np.arange(len(found.bounds) - 1), np.diff(found.bounds)).tolist()
-            for d, (first, last) in enumerate(pairwise(found.step_bounds.tolist())):
-                start = int(batch.sentences.bounds[owners[d]])
-                steps = []
-                for option in found.steps[first:last].tolist():
-                    span = int(options.starts[option]), int(options.ends[option])
-                    words = [batch.surfaces[start + place] for place in range(*span)]
-                    block = int(options.blocks[option])
-                    steps.append(Step(*span, words if block == IDENTITY else self.templates.words(block).target, {}))
-                yield {
-                    "id": str(batch.first + owners[d]),
-                    "rank": d - int(found.bounds[owners[d]]),
-                    "score": float(found.scores[d]),
-                    "text": spelt_out[d],
-                    "blocks": [
-                        {"start": step.start, "end": step.end, "target": " ".join(step.words), "orientation": letter}
-                        for step, letter in zip(steps, orientations(steps), strict=True)
-                    ],
-                }
-
-    def steps(self, segment: str, weights: Mapping[str, float]) -> tuple[list[Step], dict[str, float]]:
-        """The best derivation of one segment, block by block with what fired, and what fired at the end."""
-        ((batch, graph),) = self.search(Texts.of([segment]), self.model(weights))
-        best = kbest(graph, 1)
-        if not len(best.scores):
-            return [], {}
-        size = len(best.steps)
-        prefixes = Derivations(
-            np.array([0, size + 1]),
-            chained([np.array([0, count]) for count in range(size + 1)]),
-            np.concatenate([best.steps[:count] for count in range(size + 1)]),
-            np.zeros(size + 1),
-        )
-        fired = self._firings(batch, prefixes)
-        spans = [(int(batch.options.starts[o]), int(batch.options.ends[o])) for o in best.steps]
-        words = [text.split() for text in self.texts(batch, prefixes)]
-        steps = [
-            Step(*spans[n], words[n + 1][len(words[n]) :], _difference(fired[n + 1], fired[n])) for n in range(size)
-        ]
-        whole = self._firings(batch, best, ended=True)[0]
-        return steps, _difference(whole, fired[-1])
-
-    def _firings(self, batch: Batch, derivations: Derivations, *, ended: bool = False) -> list[dict[str, float]]:
-        """What every derivation fires, by name; what fires at its end counts only if it has ended."""
-        keys, bounds = self.templates.emit(batch.sentences, batch.options, derivations)
-        logs, columns = self._logs(batch, derivations), self.blocks.blocks.values
-        counts = [Counter(keys[start:end].tolist()) for start, end in pairwise(bounds.tolist())]
-        if not ended and len(logs):
-            spoken_bounds = spoken(batch.options, self.blocks.blocks, derivations)[1]
-            logs[spoken_bounds[1:] + np.arange(len(counts))] = 0.0
-        values = self._values(batch, derivations, logs)
-        if not ended:
-            for d, (start, end) in enumerate(pairwise(derivations.step_bounds.tolist())):
-                if start == end:
-                    continue
-                option, block = derivations.steps[end - 1], int(batch.options.blocks[derivations.steps[end - 1]])
-                turn = MONOTONE if batch.options.ends[option] == len(batch.sentences.words) else DISCONTINUOUS
-                counts[d] -= Counter([leaving(block, turn)])
-                if (name := COLUMNS[FORE + turn]) in self.names:
-                    values[d, self.names.index(name)] -= columns[block, FORE + turn]
-        names = [list(self.templates.names(np.array(list(count), np.uint64))) for count in counts]
-        return [
-            dict(zip(self.names, row.tolist(), strict=True)) | dict(zip(said, count.values(), strict=True))
-            for row, said, count in zip(values, names, counts, strict=True)
-        ]
-
-    def _values(self, batch: Batch, derivations: Derivations, logs: Reals) -> Reals:
+    def values(self, batch: Batch, derivations: Derivations, logs: Reals) -> Reals:
+        """The real-valued features of derivations, a column a name; logs are those of their words and ends."""
         return dense(
             batch.sentences, batch.options, self.blocks.blocks, derivations,
             jumps=self.blocks.jumps, logs=logs, names=self.names,
         )  # fmt: skip
 
-    def _logs(self, batch: Batch, derivations: Derivations) -> Reals:
+    def logs(self, batch: Batch, derivations: Derivations) -> Reals:
         """Log-probabilities of the words and the end of every derivation."""
         if self.lm is None:
             return np.zeros(0)
@@ -324,11 +253,6 @@ class BlockDecoder:
         beyond = len(target) + np.cumsum(known < 0) - 1
         surfaces = np.where(known < 0, beyond, known).astype(np.uint32)
         return said(batch.options, self.blocks.blocks, surfaces[ids])
-
-
-def _difference(more: Mapping[str, float], less: Mapping[str, float]) -> dict[str, float]:
-    """What the one has more than the other."""
-    return {name: value for name in more if (value := more[name] - less.get(name, 0.0))}
 
 
 def chained(bounds: Sequence[Offsets]) -> Offsets:

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
-from typing import NamedTuple
+from itertools import pairwise
+from typing import Any, NamedTuple
 
-from decoder.states import ORIENTATION, Reordering, State
+import numpy as np
+
+from decoder.blocks import COLUMNS, IDENTITY
+from decoder.decoder import Batch, BlockDecoder, chained
+from decoder.dense import spoken
+from decoder.kbest import kbest
+from decoder.options import Derivations, Graph
+from decoder.states import DISCONTINUOUS, MONOTONE, ORIENTATION, Reordering, State
+from decoder.templates import leaving
+from rampion.text import Texts
 
 LETTERS = "RLN"
+FORE = COLUMNS.index("ForeM")
 CELL, CHARACTER, MARGIN = 30, 7.3, 14  # pixels: a word of the grid, a letter, the border
 
 
@@ -122,3 +134,89 @@ def drawn(source: Sequence[str], steps: Sequence[Step], title: str = "") -> str:
         )
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in corners)
     return "\n".join([*parts, *blocks, f'<polyline class="path" points="{path}"/>', *labels, "</svg>"]) + "\n"
+
+
+def derivations(
+    system: BlockDecoder, segments: Texts, weights: Mapping[str, float], k: int
+) -> Iterator[dict[str, Any]]:
+    """The k best derivations of every segment, block by block."""
+
+    def best(batch: Batch, graph: Graph) -> tuple[Batch, Derivations]:
+        return batch, kbest(graph, k)
+
+    for batch, found in system.search(segments, system.model(weights), best):
+        options = batch.options
+        spelt_out = system.texts(batch, found)
+        owners = np.repeat(np.arange(len(found.bounds) - 1), np.diff(found.bounds)).tolist()
+        for d, (first, last) in enumerate(pairwise(found.step_bounds.tolist())):
+            start = int(batch.sentences.bounds[owners[d]])
+            steps = []
+            for option in found.steps[first:last].tolist():
+                span = int(options.starts[option]), int(options.ends[option])
+                words = [batch.surfaces[start + place] for place in range(*span)]
+                block = int(options.blocks[option])
+                steps.append(Step(*span, words if block == IDENTITY else system.templates.words(block).target, {}))
+            yield {
+                "id": str(batch.first + owners[d]),
+                "rank": d - int(found.bounds[owners[d]]),
+                "score": float(found.scores[d]),
+                "text": spelt_out[d],
+                "blocks": [
+                    {"start": step.start, "end": step.end, "target": " ".join(step.words), "orientation": letter}
+                    for step, letter in zip(steps, orientations(steps), strict=True)
+                ],
+            }
+
+
+def built(system: BlockDecoder, segment: str, weights: Mapping[str, float]) -> tuple[list[Step], dict[str, float]]:
+    """The best derivation of one segment, block by block with what fired, and what fired at the end."""
+    batch, best = next(
+        system.search(Texts.of([segment]), system.model(weights), lambda batch, graph: (batch, kbest(graph, 1)))
+    )
+    if not len(best.scores):
+        return [], {}
+    size = len(best.steps)
+    prefixes = Derivations(
+        np.array([0, size + 1]),
+        chained([np.array([0, count]) for count in range(size + 1)]),
+        np.concatenate([best.steps[:count] for count in range(size + 1)]),
+        np.zeros(size + 1),
+    )
+    fired = _firings(system, batch, prefixes)
+    spans = [(int(batch.options.starts[o]), int(batch.options.ends[o])) for o in best.steps]
+    words = [text.split() for text in system.texts(batch, prefixes)]
+    steps = [Step(*spans[n], words[n + 1][len(words[n]) :], _difference(fired[n + 1], fired[n])) for n in range(size)]
+    whole = _firings(system, batch, best, ended=True)[0]
+    return steps, _difference(whole, fired[-1])
+
+
+def _firings(
+    system: BlockDecoder, batch: Batch, derivations: Derivations, *, ended: bool = False
+) -> list[dict[str, float]]:
+    """What every derivation fires, by name; what fires at its end counts only if it has ended."""
+    keys, bounds = system.templates.emit(batch.sentences, batch.options, derivations)
+    logs, columns = system.logs(batch, derivations), system.blocks.blocks.values
+    counts = [Counter(keys[start:end].tolist()) for start, end in pairwise(bounds.tolist())]
+    if not ended and len(logs):
+        spoken_bounds = spoken(batch.options, system.blocks.blocks, derivations)[1]
+        logs[spoken_bounds[1:] + np.arange(len(counts))] = 0.0
+    values = system.values(batch, derivations, logs)
+    if not ended:
+        for d, (start, end) in enumerate(pairwise(derivations.step_bounds.tolist())):
+            if start == end:
+                continue
+            option, block = derivations.steps[end - 1], int(batch.options.blocks[derivations.steps[end - 1]])
+            turn = MONOTONE if batch.options.ends[option] == len(batch.sentences.words) else DISCONTINUOUS
+            counts[d] -= Counter([leaving(block, turn)])
+            if (name := COLUMNS[FORE + turn]) in system.names:
+                values[d, system.names.index(name)] -= columns[block, FORE + turn]
+    names = [list(system.templates.names(np.array(list(count), np.uint64))) for count in counts]
+    return [
+        dict(zip(system.names, row.tolist(), strict=True)) | dict(zip(said, count.values(), strict=True))
+        for row, said, count in zip(values, names, counts, strict=True)
+    ]
+
+
+def _difference(more: Mapping[str, float], less: Mapping[str, float]) -> dict[str, float]:
+    """What the one has more than the other."""
+    return {name: value for name in more if (value := more[name] - less.get(name, 0.0))}

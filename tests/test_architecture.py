@@ -48,8 +48,8 @@ DECODER_FLOW = (
     "search",
     "kbest oracle",
     "cube lattice",
-    "explain",
     "decoder",
+    "explain",
     "__init__",
 )
 RANK = {room: rank for rank, rooms in enumerate(FLOW) for room in rooms.split()}

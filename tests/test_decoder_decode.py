@@ -14,6 +14,7 @@ from command import rampion
 from decoder import kneser
 from decoder.align import align
 from decoder.decoder import INITIAL, BlockDecoder, features_of
+from decoder.explain import built
 from decoder.extract import build
 from decoder.language import Language
 from decoder.oracle import Oracle, bag
@@ -91,7 +92,7 @@ def test_the_steps_add_up_to_the_score(features):
     weights = random_weights(system.decode(segments(), START, 5))
     lists = system.decode(segments()[:5], weights, 1)
     for s, segment in enumerate(segments()[:5]):
-        steps, end = system.steps(segment, weights)
+        steps, end = built(system, segment, weights)
         total = sum(value * weights.get(name, 0.0) for step in steps for name, value in step.fired.items())
         total += sum(value * weights.get(name, 0.0) for name, value in end.items())
         assert total == pytest.approx(lists.scores[s], abs=1e-8)
@@ -224,7 +225,7 @@ def test_the_command_writes_derivations(folder):
 
 def test_a_bag_of_blocks_fires_p1_and_w1_for_each_of_them():
     system = decoder("P1,W1")
-    for batch in system.batches(Texts.of(segments()[:3])):
+    for batch in system.batches(Texts.of(segments()[:3]), lambda batch: batch):
         drawn = bag(batch.sentences, batch.options, seed=5)
         keys, bounds = system.templates.emit(batch.sentences, batch.options, drawn)
         for d, (first, last) in enumerate(pairwise(drawn.step_bounds.tolist())):

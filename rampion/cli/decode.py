@@ -215,11 +215,12 @@ def _derivations(system: Any, lines: Texts, weights: Mapping[str, float], k: int
     """Write the k best derivations of every line, best first."""
     import json
 
+    from decoder import explain
     from rampion.formats.files import replacing
 
     count = 0
     with replacing(path) as file:
-        for record in system.derivations(lines, weights, k):
+        for record in explain.derivations(system, lines, weights, k):
             file.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")
             count += 1
     return {"derivations": count}
@@ -229,8 +230,7 @@ def _lattices(system: Any, lines: Texts, weights: Mapping[str, float], path: str
     """Write the search graphs of all batches."""
     from decoder import lattice
 
-    graphs = [system.lattice(batch, graph) for batch, graph in system.search(lines, system.model(weights))]
-    whole = lattice.Lattice.join(graphs)
+    whole = lattice.Lattice.join(list(system.search(lines, system.model(weights), system.lattice)))
     lattice.write(path, whole)
     return {"nodes": len(whole.graph.edge_bounds) - 1, "edges": len(whole.graph.origins)}
 
@@ -239,7 +239,7 @@ def _explain(
     system: Any, lines: Texts, line: int, weights: Mapping[str, float], svg: str | None, as_json: bool
 ) -> None:
     """How one line is built: a table of its blocks, and a picture."""
-    from decoder.explain import drawn, orientations, told
+    from decoder.explain import built, drawn, orientations, told
     from rampion.errors import InputError
     from rampion.formats import texts
     from rampion.text import Texts
@@ -247,7 +247,7 @@ def _explain(
     if line > len(lines):
         raise InputError(f"--explain {line}: there are {len(lines)} lines")
     text = lines[line - 1]
-    steps, last = system.steps(text, weights)
+    steps, last = built(system, text, weights)
     source = text.split()
     if svg:
         texts.write(svg, Texts.of([drawn(source, steps, f"line {line}").rstrip("\n")]))
