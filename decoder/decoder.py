@@ -20,7 +20,7 @@ from decoder.model import Model
 from decoder.options import Derivations, Graph, Options, Sentences
 from decoder.oracle import Oracle, truth
 from decoder.search import Search, in_order, search
-from decoder.templates import Templates
+from decoder.templates import GROUPS, NAMES, Templates
 from rampion.candidates import Candidates
 from rampion.errors import RecipeError
 from rampion.features import Weights
@@ -51,6 +51,10 @@ def features_of(which: str) -> tuple[tuple[str, ...], str]:
             names += SETS.get(name, (name,))
         else:
             templates.append(name)
+    for name in templates:
+        if name not in GROUPS and name not in NAMES:
+            known = ", ".join((*SETS, *DENSE, *GROUPS, *NAMES))
+            raise RecipeError(f"no feature, template or group is called {name!r}; choose among {known}")
     if not names and not templates:
         raise RecipeError("a decoder without features has nothing to choose by; name some, such as fourteen or all")
     names = list(dict.fromkeys(names))

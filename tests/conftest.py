@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -17,6 +18,10 @@ settings.register_profile(
 )
 settings.register_profile("quick", settings.get_profile("full"), max_examples=15)
 settings.load_profile("full")
+
+
+# A shell starts what it puts into the background deaf to Ctrl-C; some tests send it, to themselves and to children.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_configure() -> None:

@@ -7,7 +7,6 @@ import json
 import os
 import signal
 import tomllib
-from functools import partial
 
 import numpy as np
 import pytest
@@ -511,9 +510,7 @@ def test_ctrl_c_is_one_line_and_leaves_the_old_weights(task, tmp_path):
     run.mkdir()
     (run / "weights.txt").write_bytes(b"old 1\n")
     inputs = [task / "dev.nbest", *refs(task, "dev"), "--set", "rounds=1000000", "--out", run]
-    # Whoever starts the tests in the background of a shell has them ignore Ctrl-C, and so what they start.
-    heed = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
-    with start("tune", *inputs, env=ENVIRONMENT | {"PYTHONUNBUFFERED": "1"}, preexec_fn=heed) as process:
+    with start("tune", *inputs, env=ENVIRONMENT | {"PYTHONUNBUFFERED": "1"}) as process:
         assert process.stdout.readline().startswith(b"round")
         process.send_signal(signal.SIGINT)
         _, err = process.communicate()

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from command import rampion
 
-from decoder import kneser
+from decoder import arpa, kneser
 from decoder.align import align
 from decoder.decoder import INITIAL, BlockDecoder, features_of
 from decoder.explain import built
@@ -253,6 +253,41 @@ def test_the_command_explains_a_line(folder):
     assert {"start", "end", "words", "fired", "orientation"} == set(facts["blocks"][0])
 
 
+def test_arpa_files_and_saved_weights_lead_to_the_same_lists(folder):
+    arpa.save(folder / "toy.arpa", toy()[2])
+    run(folder, "--nbest", folder / "1.nbest", "-k", 3, "--save-weights", folder / "initial")
+    run(folder, "--nbest", folder / "2.nbest", "-k", 3, "--lm", folder / "toy.arpa", "--weights", folder / "initial")
+    assert (folder / "1.nbest").read_bytes() == (folder / "2.nbest").read_bytes()
+    assert (
+        rampion(
+            "tune",
+            folder / "1.nbest",
+            "--refs",
+            folder / "corpus" / "dev.tgt.0",
+            "--weights",
+            folder / "initial",
+            "--out",
+            folder / "run",
+        ).code
+        == 0
+    )
+
+
+def test_what_is_left_out_is_said(folder):
+    said = rampion("decode", folder / "corpus" / "dev.src", "--blocks", folder / "toy.blocks", "--out", folder / "out")
+    assert (
+        said.err
+        == f"rampion: fourteen without its language model; give one with --lm\nrampion: wrote {folder / 'out'}\n"
+    )
+
+
+def test_a_sentence_too_long_is_named_by_its_line(folder):
+    (folder / "long").write_text("a b\n" + "x " * 513 + "\n")
+    said = rampion("decode", folder / "long", "--blocks", folder / "toy.blocks")
+    assert (said.code, said.out) == (2, "")
+    assert f"{folder / 'long'}:2: has 513 words; a sentence may have 512: split it" in said.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -261,7 +296,7 @@ def test_the_command_explains_a_line(folder):
         (["--svg", "x.svg"], "say which one, --explain LINE"),
         (["--explain", 31], "--explain 31: there are 30 lines"),
         (["--features", "P1"], "no weight is for the features P1"),
-        (["--features", "P9"], "no feature template or group is called 'P9'"),
+        (["--features", "P9"], "no feature, template or group is called 'P9'"),
         (["--blocks", "no.blocks"], "no.blocks: cannot be read: No such file"),
     ],
 )

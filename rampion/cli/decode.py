@@ -20,7 +20,7 @@ EXAMPLE = """
 
   rampion decode test.de --blocks de-en.blocks --lm en.lm --weights run --out test.out
 
-  rampion decode dev.de --blocks de-en.blocks --lm en.lm --nbest dev.nbest.gz -k 100   (from the initial weights)
+  rampion decode dev.de --blocks de-en.blocks --lm en.lm --nbest dev.nbest.gz --save-weights initial.weights
 
   rampion decode dev.de --blocks de-en.blocks --features all --reordering mon --weights run --out dev.out
 
@@ -115,19 +115,33 @@ def decode(
         int | None,
         typer.Option("--explain", min=1, metavar="LINE", help="Tell how this line is built.", show_default=False),
     ] = None,
+    top: Annotated[
+        int, typer.Option("--top", min=0, metavar="N", help="Features a block that --explain shows; 0 is all.")
+    ] = 0,
     svg: Annotated[str | None, typer.Option("--svg", metavar="FILE", help="Draw it too.", show_default=False)] = None,
+    save_weights: Annotated[
+        str | None,
+        typer.Option(
+            "--save-weights",
+            metavar="FILE",
+            help="Write the weights that were used: where tuning on the lists should begin.",
+            show_default=False,
+        ),
+    ] = None,
     threads: Annotated[int, typer.Option("--threads", min=1, metavar="N", help="Threads; the result is the same.")] = 2,
     as_json: Json = False,
 ) -> None:
     """Translate with blocks: the best translation of every line, lists of the k best, or the best possible."""
-    from decoder import lm as language_model
+    from decoder import arpa
     from decoder.blocks import BlockSet
-    from decoder.decoder import INITIAL, BlockDecoder
+    from decoder.decoder import INITIAL, SETS, BlockDecoder
+    from decoder.options import LONGEST
     from decoder.search import Search
     from decoder.states import MON, Reordering
-    from rampion.errors import InputError, RecipeError
+    from rampion.errors import FormatError, InputError, RecipeError
     from rampion.features import Weights
     from rampion.formats import texts, write_lists
+    from rampion.formats import weights as weights_format
     from rampion.formats.files import shown
 
     if reordering not in ("mon", "swap"):
@@ -146,12 +160,15 @@ def decode(
     lines = texts.read(source)
     if not len(lines):
         raise InputError(f"{shown(source)}: holds no lines; expected a sentence in every line")
+    for number, line in enumerate(lines, 1):
+        if (size := len(line.split())) > LONGEST:
+            raise FormatError.at(shown(source), number, f"has {size} words; a sentence may have {LONGEST}: split it")
     given: Mapping[str, float] = read_weights(weights) if weights else INITIAL
     facts: dict[str, Any] = {"sentences": len(lines)}
     with _progress(len(lines)) as tick:
         system = BlockDecoder(
             BlockSet.read(blocks),
-            language_model.read(lm) if lm else None,
+            arpa.load(lm) if lm else None,
             features,
             Search(
                 beam=beam,
@@ -168,8 +185,13 @@ def decode(
             raise InputError(
                 f"no weight is for the features {features}; give weights that name some of them (--weights)"
             )
+        if lm is None and features in SETS and "LM" not in features:
+            table.note(f"{features} without its language model; give one with --lm")
+        if save_weights:
+            used = given if weights else system.initial
+            weights_format.write(save_weights, used if isinstance(used, Weights) else Weights.of(used))
         if explain is not None:
-            _explain(system, lines, explain, given, svg, as_json)
+            _explain(system, lines, explain, given, svg, top, as_json)
             return
         if oracle:
             facts |= _oracle(system, lines, oracle, out)
@@ -185,7 +207,10 @@ def decode(
             texts.write(out, system.best(lines, given))
     if as_json:
         table.show_json(facts, err=out == "-" and not (nbest or lattice or derivations))
-    elif oracle:
+        return
+    if wrote := nbest or derivations or lattice or (out if out != "-" else None):
+        table.note(f"wrote {wrote}")
+    if oracle:
         table.note(f"BLEU {facts['corpus_bleu']:.2f}; mean of sentences {100 * facts['sentence_bleu']:.2f}")
 
 
@@ -236,7 +261,7 @@ def _lattices(system: Any, lines: Texts, weights: Mapping[str, float], path: str
 
 
 def _explain(
-    system: Any, lines: Texts, line: int, weights: Mapping[str, float], svg: str | None, as_json: bool
+    system: Any, lines: Texts, line: int, weights: Mapping[str, float], svg: str | None, top: int, as_json: bool
 ) -> None:
     """How one line is built: a table of its blocks, and a picture."""
     from decoder.explain import built, drawn, orientations, told
@@ -256,7 +281,7 @@ def _explain(
         blocks = [step._asdict() | {"words": list(step.words), "orientation": letter} for step, letter in rows]
         table.show_json({"line": line, "source": source, "blocks": blocks, "end": last})
         return
-    typer.echo(told(source, steps, weights, last), nl=False)
+    typer.echo(told(source, steps, weights, last, top), nl=False)
 
 
 @contextmanager
