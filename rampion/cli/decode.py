@@ -185,7 +185,7 @@ def decode(
             raise InputError(
                 f"no weight is for the features {features}; give weights that name some of them (--weights)"
             )
-        if lm is None and features in SETS and "LM" not in features:
+        if lm is None and features in SETS and not oracle:
             table.note(f"{features} without its language model; give one with --lm")
         if save_weights:
             used = given if weights else system.initial
