@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from decoder import align, kneser
+from decoder import align, kneser, links
 from decoder.corpus import Corpus, Parallel
 from decoder.decoder import BlockDecoder
 from decoder.extract import Settings, build
@@ -62,14 +62,14 @@ def main() -> None:
     source, target = corpus.train.source.take(rows), corpus.train.target.take(rows)
     test = corpus.test.take(np.arange(options.test)) if options.test else corpus.test
     print(f"{options.folder}: {len(source)} pairs, dev {len(corpus.dev)}, test {len(test)}")
-    read = align.read if options.align else None
-    links = timed(
+    read = links.read if options.align else None
+    points = timed(
         "word alignment",
         lambda: read(options.align) if read else align.align(source, target, threads=options.threads),
     )
     blocks = timed(
         "blocks",
-        lambda: build(source, target, links, Settings(top=30), threads=options.threads),
+        lambda: build(source, target, points, Settings(top=30), threads=options.threads),
         lambda found: f"{len(found.blocks.sources):,} blocks",
     )
     lm = timed(

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decoder import _kernels, jumps
-from decoder.align import FLOOR, Alignment, Lexicon, Words, model1
+from decoder.align import FLOOR, Lexicon, model1
 from decoder.blocks import (
     COLUMNS,
     SPECIAL,
@@ -34,6 +34,7 @@ from decoder.blocks import (
     ranked,
     sorted_sides,
 )
+from decoder.links import Alignment, Words
 from rampion.errors import InputError, RecipeError
 from rampion.text import Texts
 from rampion.vocab import Names

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from decoder.align import Alignment, Words
+from decoder.links import Alignment, Words
 
 REACH = 10
 PRIOR = 10.0  # occurrences of a word that weigh as much as what all words do

@@ -36,6 +36,7 @@ FLOW = (
 DECODER_FLOW = (
     "toy",
     "language debian corpus",
+    "links",
     "align",
     "jumps",
     "blocks",

@@ -15,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoder import align as aligning
-from decoder.align import METHODS, Aligner, Alignment, Pairs, Words, align, compare, external, model1, read, symmetrise
-from decoder.align import write as write_points
+from decoder.align import Aligner, Pairs, align, model1
+from decoder.links import METHODS, Alignment, Words, compare, external, read, symmetrise
+from decoder.links import write as write_points
 from rampion.errors import FormatError, InputError, RecipeError, StoreError
 from rampion.formats import container
 from rampion.text import Texts

@@ -24,9 +24,10 @@ from decoder._reference import extract as reference_extract
 from decoder._reference import lexical as reference_lexical
 from decoder._reference import match as reference_match
 from decoder._reference import phrases as reference_phrases
-from decoder.align import FLOOR, Alignment, Lexicon, Words, model1
+from decoder.align import FLOOR, Lexicon, model1
 from decoder.blocks import BOUNDARY, COLUMNS, IDENTITY, BlockSet, Phrases, Vocabularies
 from decoder.extract import AlignedText, Runs, Settings, Spans, build, link_weights
+from decoder.links import Alignment, Words
 from decoder.options import LONGEST, Options, Sentences
 from rampion.errors import InputError, RecipeError, StoreError
 from rampion.formats import container

@@ -1,7 +1,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from decoder.align import Lexicon, Uses, Words
+from decoder.align import Lexicon, Uses
+from decoder.links import Words
 
 def tabulate(
     uses: Uses, said: Words, start: int, met: NDArray[np.uint32], bounds: NDArray[np.int64], words: NDArray[np.uint32]

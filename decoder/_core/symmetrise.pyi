@@ -1,7 +1,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from decoder.align import Alignment
+from decoder.links import Alignment
 
 def symmetrise(
     first: Alignment,

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from decoder.align import Alignment, Words
     from decoder.extract import Spans
+    from decoder.links import Alignment, Words
 
 
 def extract(

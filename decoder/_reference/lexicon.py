@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from decoder.align import Lexicon, Uses, Words
+    from decoder.align import Lexicon, Uses
+    from decoder.links import Words
 
 
 def tabulate(

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from decoder.align import Alignment
+    from decoder.links import Alignment
 
 
 def symmetrise(

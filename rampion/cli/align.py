@@ -70,14 +70,15 @@ def align(
 ) -> None:
     """Align the words of parallel text: an HMM in both directions that learn to agree."""
     from decoder import align as aligning
+    from decoder import links
     from rampion.errors import FormatError, InputError, RecipeError
     from rampion.formats import texts
     from rampion.formats.files import shown
 
     if sum(choice is not None for choice in (program, load, save)) > 1:
         raise RecipeError("--with, --load and --save: one says who aligns and another who learns; give one of them")
-    if symmetrise not in aligning.METHODS:
-        raise RecipeError(f"--symmetrise {symmetrise}: expected one of {', '.join(aligning.METHODS)}")
+    if symmetrise not in links.METHODS:
+        raise RecipeError(f"--symmetrise {symmetrise}: expected one of {', '.join(links.METHODS)}")
     sources, targets = texts.read(source), texts.read(target)
     if len(sources) != len(targets):
         raise FormatError(
@@ -86,8 +87,8 @@ def align(
         )
     if not len(sources):
         raise InputError(f"{shown(source)}: holds no lines; expected a sentence in every line")
-    lengths = aligning.lengths_of(sources), aligning.lengths_of(targets)
-    truth = aligning.read(score, lengths) if score else None
+    lengths = links.lengths_of(sources), links.lengths_of(targets)
+    truth = links.read(score, lengths) if score else None
     live = table.Live(["model", "round", "forward", "backward"], [7, 5, 9, 9], err=True)
 
     def watch(told: aligning.Round) -> None:
@@ -95,20 +96,20 @@ def align(
 
     if program:
         command = "eflomal-align" if program == "eflomal" else program
-        found = aligning.external(sources, targets, command=command, method=symmetrise, timeout=timeout)
+        found = links.external(sources, targets, command=command, method=symmetrise, timeout=timeout)
     else:
         aligner = aligning.Aligner.load(load) if load else None
         aligner = aligner or aligning.Aligner.train(sources, targets, threads=threads, watch=watch)
         found = aligner.align(sources, targets, method=symmetrise, threads=threads)
         if save:
             aligner.save(save)
-    aligning.write(out, found)
+    links.write(out, found)
     passed = int(((lengths[0] > aligning.LONGEST) | (lengths[1] > aligning.LONGEST)).sum())
     if passed and not program:
         table.note(f"{passed} pairs with more than {aligning.LONGEST} words on a side were left without points")
     facts: dict[str, object] = {"pairs": len(found), "points": len(found.sources)}
     if truth:
-        agreement = aligning.compare(found, truth)
+        agreement = links.compare(found, truth)
         facts |= {"precision": agreement.precision, "recall": agreement.recall, "error_rate": agreement.error_rate}
     if as_json:
         table.show_json(facts, err=out == "-")

@@ -148,7 +148,7 @@ def texts_of(paths: list[str], pair: str | None) -> tuple[Texts, Texts, str | No
 
 def links_of(source: Texts, target: Texts, path: str | None, threads: int | None) -> Any:
     """The word alignment of the file, or a new one."""
-    from decoder import align
+    from decoder import align, links
 
     if path is None:
         rounds = count(1)
@@ -159,8 +159,8 @@ def links_of(source: Texts, target: Texts, path: str | None, threads: int | None
                 threads=threads,
                 watch=lambda _: watch("aligning", next(rounds), sum(align.ROUNDS)),
             )
-    lengths = align.lengths_of(source), align.lengths_of(target)
-    return align.read(path, lengths)
+    lengths = links.lengths_of(source), links.lengths_of(target)
+    return links.read(path, lengths)
 
 
 def report(found: Any, as_json: bool) -> None:
