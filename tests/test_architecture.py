@@ -35,7 +35,7 @@ FLOW = (
 )
 DECODER_FLOW = (
     "toy",
-    "language debian corpus",
+    "language debian corpus covering",
     "links",
     "align",
     "jumps",

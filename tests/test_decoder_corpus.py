@@ -24,13 +24,13 @@ from decoder.corpus import (
     Corpus,
     Parallel,
     clean,
-    covering,
     creating,
     read_lines,
     split_off,
     split_pair,
     words,
 )
+from decoder.covering import covering
 from decoder.language import CHUNK, CLASSES, DEV, FRIENDLY, FRIENDS, TOPICS, TRAIN, Language, Rates
 from rampion.errors import FormatError, InputError
 from rampion.formats.texts import write as write_lines

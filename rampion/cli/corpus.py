@@ -171,7 +171,8 @@ def filter_(
     """Keep only training pairs that a test needs: every substring of it that any pair holds stays in one."""
     from dataclasses import replace
 
-    from decoder.corpus import Corpus, covering, read_lines
+    from decoder.corpus import Corpus, read_lines
+    from decoder.covering import covering
 
     whole = Corpus.load(folder, pair)
     rows, report = covering(whole.train.source, read_lines(test), words, greedy)
