@@ -104,10 +104,10 @@ class Work(NamedTuple):
     grids: NDArray[np.void]
 
     @classmethod
-    def of(cls, room: int, words: int, longest: int, options: int, past: int) -> Work:
+    def of(cls, room: int, cells: int, words: int, longest: int, options: int, past: int) -> Work:
         """For sentences of so many words and options and a language model that looks at so many words of the past.
 
-        `room`, a power of two, says how much a search may keep.
+        `room`, a power of two, says how much a search may keep, and `cells`, another, what a stack chooses from.
         """
 
         def ids(size: int) -> NDArray[np.uint32]:
@@ -123,13 +123,13 @@ class Work(NamedTuple):
             return np.empty(size, np.int64)
 
         return cls(
-            ids(options + 1), ids(4 * options + 4), ids(options + 1), ids(4 * options), np.zeros(2 * room, np.uint32),
-            ids(options * past + past), ids(options + 1), ids(3 * past), ids(room * past), ids(room * past),
-            singles(room * past), singles(room * past), singles(3 * past),
+            ids(options + 1), ids(4 * options + 4), ids(options + 1), ids(4 * options), np.zeros(2 * cells, np.uint32),
+            ids(options * past + past), ids(options + 1), ids(3 * past), ids(room * past), ids(cells * past),
+            singles(room * past), singles(cells * past), singles(3 * past),
             np.empty(options + 1, np.uint64), np.empty(512, np.uint64),
             reals(4 * options), reals(words + 1), reals(words * longest), reals(room), reals(3),
             offsets(512), offsets(128), offsets(words + 2), offsets(room), offsets(room),
-            np.empty(room, NODE), np.empty(room, NODE), np.empty(2 * room, EDGE), np.empty(room, EDGE),
+            np.empty(room, NODE), np.empty(cells, NODE), np.empty(2 * room, EDGE), np.empty(room, EDGE),
             np.empty(room, GROUP), np.empty(room, GRID),
         )  # fmt: skip
 
@@ -143,18 +143,18 @@ def search(sentences: Sentences, options: Options, model: Model, settings: Searc
     model.assess(options.blocks)
     words = int(lengths.max(initial=1))
     choices = int(np.diff(options.spans[sentences.bounds * options.longest]).max(initial=0))
-    room = 1 << (min(max(settings.pops, settings.beam * (words + 2), LEAST), MOST) - 1).bit_length()
     run = _kernels.search_plainly if model.pair else _kernels.search
-    graph, done = _room(len(lengths), room), 0
+    room = _power(max(settings.beam * (words + 2), settings.pops * words // 2, LEAST))
+    graph, done, count = _room(len(lengths), room), 0, len(lengths)
     while True:
-        work = Work.of(room, words, options.longest, choices, model.lm.order - 1)
-        done = run(sentences, options, model.blocks, model, settings, work, graph, done)
+        work = Work.of(room, min(room, _power(settings.pops)), words, options.longest, choices, model.lm.order - 1)
+        done, before = run(sentences, options, model.blocks, model, settings, work, graph, done), done
         nodes = int(graph.bounds[done])
         edges = int(graph.edge_bounds[nodes])
-        if done == len(lengths):
+        if done == count:
             return _cut(graph, nodes, edges)
-        room *= 2
-        graph = _longer(_cut(graph, nodes, edges), max(room, 2 * len(graph.origins)))
+        room *= 1 if done > before else 2
+        graph = _longer(_cut(graph, nodes, edges), max(2 * len(graph.origins), edges * (count + 2) // max(done, 1)))
 
 
 def in_order(work: Callable[[_Item], _Result], items: Iterable[_Item], threads: int) -> Iterator[_Result]:
@@ -170,6 +170,11 @@ def in_order(work: Callable[[_Item], _Result], items: Iterable[_Item], threads: 
                 yield ahead.popleft().result()
         while ahead:
             yield ahead.popleft().result()
+
+
+def _power(size: int) -> int:
+    """The power of two that holds so many, if that is not beyond reason."""
+    return 1 << (min(size, MOST) - 1).bit_length()
 
 
 def _room(sentences: int, room: int) -> Graph:

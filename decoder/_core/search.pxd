@@ -129,7 +129,7 @@ cdef inline row_t sieve(const slot_t[::1] slots, const byte_t[::1] sifter, key_t
 
     Bit `mixed & 7` of byte `home` of the sifter is set for every key of the table. It is small enough for a cache.
     """
-    cdef row_t r, at, end, kept = 0
+    cdef row_t r, at = 0, end, kept = 0
     cdef key_t code
     for at in range(marks[runs]):
         homes[at] = <row_t> mixed(keys[at])
@@ -140,12 +140,12 @@ cdef inline row_t sieve(const slot_t[::1] slots, const byte_t[::1] sifter, key_t
         marks[r] = kept
         while at < end:
             code = <key_t> homes[at]
-            if sifter[<row_t> rampion_high(code, <key_t> sifter.shape[0])] >> (code & 7) & 1:
-                keys[kept] = keys[at]
-                homes[kept] = <row_t> rampion_high(code, <key_t> slots.shape[0])
-                fetch(slots, homes[kept])
-                kept += 1
+            keys[kept], homes[kept] = keys[at], homes[at]
+            kept += sifter[<row_t> rampion_high(code, <key_t> sifter.shape[0])] >> (code & 7) & 1
             at += 1
+    for at in range(kept):
+        homes[at] = <row_t> rampion_high(<key_t> homes[at], <key_t> slots.shape[0])
+        fetch(slots, homes[at])
     marks[runs] = kept
     return kept
 
