@@ -37,8 +37,8 @@ GRID = np.dtype([
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """How far the search looks. Each stack keeps the `beam` best of about `pops` cells scored, and of those none that
-    is worse than the best by more than `threshold`."""
+    """How far the search looks. Each stack keeps the `beam` best of about `pops` cells scored; no cell is scored that
+    promises less than the best by more than `threshold`, and none kept that scores so."""
 
     beam: int = 100
     pops: int = 1000
@@ -124,8 +124,8 @@ class Work(NamedTuple):
 
         return cls(
             ids(options + 1), ids(4 * options + 4), ids(options + 1), ids(4 * options), np.zeros(2 * cells, np.uint32),
-            ids(options * past + past), ids(options + 1), ids(3 * past), ids(room * past), ids(cells * past),
-            singles(room * past), singles(cells * past), singles(3 * past),
+            ids(options * past + past), ids(options + 1), ids(2 * past), ids(room * past), ids(room * past),
+            singles(room * past), singles(room * past), singles(2 * past),
             np.empty(options + 1, np.uint64), np.empty(512, np.uint64),
             reals(4 * options), reals(words + 1), reals(words * longest), reals(room), reals(3),
             offsets(512), offsets(128), offsets(words + 2), offsets(room), offsets(room),
@@ -144,10 +144,11 @@ def search(sentences: Sentences, options: Options, model: Model, settings: Searc
     words = int(lengths.max(initial=1))
     choices = int(np.diff(options.spans[sentences.bounds * options.longest]).max(initial=0))
     run = _kernels.search_plainly if model.pair else _kernels.search
-    room = _power(max(settings.beam * (words + 2), settings.pops * words // 2, LEAST))
+    cells = 1 << (settings.pops - 1).bit_length()
+    room = 1 << (min(max(settings.beam * (words + 2), settings.pops * words // 2, LEAST), MOST) - 1).bit_length()
     graph, done, count = _room(len(lengths), room), 0, len(lengths)
     while True:
-        work = Work.of(room, min(room, _power(settings.pops)), words, options.longest, choices, model.lm.order - 1)
+        work = Work.of(room, min(room, cells), words, options.longest, choices, model.lm.order - 1)
         done, before = run(sentences, options, model.blocks, model, settings, work, graph, done), done
         nodes = int(graph.bounds[done])
         edges = int(graph.edge_bounds[nodes])
@@ -170,11 +171,6 @@ def in_order(work: Callable[[_Item], _Result], items: Iterable[_Item], threads: 
                 yield ahead.popleft().result()
         while ahead:
             yield ahead.popleft().result()
-
-
-def _power(size: int) -> int:
-    """The power of two that holds so many, if that is not beyond reason."""
-    return 1 << (min(size, MOST) - 1).bit_length()
 
 
 def _room(sentences: int, room: int) -> Graph:

@@ -3,8 +3,9 @@
 Stacks hold nodes by the number of words covered. A grid is the nodes of one state, best first, times the options of
 one span, best first; what lies between the two spans is the same all over it. Of all the cells of all the grids that
 lead into a stack those are scored that promise most, their joins left aside: a threshold is sought that about `pops`
-of them reach, and the cells above it are walked row by row. That is cube pruning without a queue. Keys are made for a
-batch of cells before any of them is looked up, so that memory answers meanwhile.
+of them reach, and the cells above it are walked row by row. That is cube pruning without a queue. What is worse than
+the best by more than `threshold` is left out, as promised and as scored. Keys are made for a batch of cells before any
+of them is looked up, so that memory answers meanwhile.
 
 One algorithm, hence one file, longer than a kernel should be. Twin: decoder/_reference/search.py
 """
@@ -215,11 +216,12 @@ cdef inline row_t reaching(real least, row_t most, const grid_t[::1] grids, row_
     return found
 
 
-cdef inline int seek_bracket(row_t pops, const grid_t[::1] grids, row_t count, const node_t[::1] nodes,
+cdef inline int seek_bracket(row_t pops, real slack, const grid_t[::1] grids, row_t count, const node_t[::1] nodes,
                              const real[::1] gains, real[::1] bracket) except -1 nogil:
     """Find bracket[1], which about and at most `pops` cells reach, and bracket[0] below it, which as many or more do.
 
-    The search begins bracket[2] below the most promising cell and leaves there how far below it ended.
+    Both are `slack` below the most promising cell if no more cells reach that. The search begins bracket[2] below that
+    cell and leaves there how far below it ended.
     """
     cdef real top = -INFINITY, middle
     cdef row_t g, total = 0, found
@@ -228,6 +230,9 @@ cdef inline int seek_bracket(row_t pops, const grid_t[::1] grids, row_t count, c
         top = max(top, (grids[g].base + nodes[grids[g].first].score) + gains[grids[g].choice])
     if total <= pops:
         bracket[0] = bracket[1] = -INFINITY
+        return 0
+    if slack < INFINITY and reaching(top - slack, pops, grids, count, nodes, gains) <= pops:
+        bracket[0] = bracket[1] = top - slack
         return 0
     bracket[0], bracket[1] = top - bracket[2], top
     for _ in range(HALVINGS):
@@ -285,8 +290,9 @@ cdef inline real hear(
     row_t past, real first, real rest, const Word[::1] unigrams, const Gram[::1] grams, const id_t[::1] openings,
     const id_t[::1] leads, row_t said, row_t block, const id_t[::1] end_words, const small_t[::1] end_backoffs,
     const id_t[::1] node_words, const small_t[::1] node_backoffs, row_t node, id_t[::1] words, small_t[::1] backoffs,
+    id_t[::1] fresh_words, small_t[::1] fresh_backoffs, row_t e,
 ) except? 1 nogil:
-    """What the language model says of the first words of an option after a node; words[2 * past:] is the state then."""
+    """What the language model says of the first words of an option after a node; its state then is that of try e."""
     cdef row_t i, k, at = 0
     cdef real total = first * predict(unigrams, grams, past, openings[said * past], node_words, node_backoffs,
                                       node * past, words, backoffs, 0)
@@ -296,37 +302,40 @@ cdef inline real hear(
         at = past - at
     for k in range(past):
         if leads[said] == past:
-            words[2 * past + k], backoffs[2 * past + k] = end_words[block * past + k], end_backoffs[block * past + k]
+            fresh_words[e * past + k] = end_words[block * past + k]
+            fresh_backoffs[e * past + k] = end_backoffs[block * past + k]
         else:
-            words[2 * past + k], backoffs[2 * past + k] = words[at + k], backoffs[at + k]
+            fresh_words[e * past + k], fresh_backoffs[e * past + k] = words[at + k], backoffs[at + k]
     return total
 
 
 cdef inline bint alike(const node_t[::1] fresh, row_t at, key_t state, key_t look, row_t past,
-                       const id_t[::1] fresh_words, const id_t[::1] words) except? -1 nogil:
-    """Whether nothing that is still to come can tell the node from one of this state, look and history."""
+                       const id_t[::1] fresh_words, row_t e) except? -1 nogil:
+    """Whether nothing that is still to come can tell the node from one of this state and look and try e's history."""
     cdef row_t k
     if fresh[at].state != state or fresh[at].look != look:
         return False
     for k in range(past):
-        if fresh_words[at * past + k] != words[2 * past + k]:
+        if fresh_words[at * past + k] != fresh_words[e * past + k]:
             return False
     return True
 
 
 cdef inline row_t merge(
     row_t e, const grid_t[::1] grids, const key_t[::1] looks, edge_t[::1] tries, node_t[::1] fresh, row_t count,
-    id_t[::1] table, row_t past, const id_t[::1] words, const small_t[::1] backoffs, id_t[::1] fresh_words,
-    small_t[::1] fresh_backoffs,
+    id_t[::1] table, row_t past, id_t[::1] fresh_words, small_t[::1] fresh_backoffs,
 ) except? -1 nogil:
-    """Lead an edge into the fresh node it reaches, a new one if need be; how many there are, or FULL."""
+    """Lead an edge into the fresh node it reaches, a new one if need be; how many there are, or FULL.
+
+    Histories of tries make room for those of nodes, which are never more.
+    """
     cdef key_t state = grids[tries[e].next].state, look = looks[tries[e].said]
     cdef key_t code = (state ^ look * <key_t> 0x9E3779B97F4A7C15) * <key_t> 0xD6E8FEB86659FD93
     cdef row_t slot, at, k
     for k in range(past):
-        code = (code ^ words[2 * past + k] ^ code >> 32) * <key_t> 0x9E3779B97F4A7C15
+        code = (code ^ fresh_words[e * past + k] ^ code >> 32) * <key_t> 0x9E3779B97F4A7C15
     slot = <row_t> (code >> 32) & (table.shape[0] - 1)
-    while table[slot] != 0 and not alike(fresh, <row_t> table[slot] - 1, state, look, past, fresh_words, words):
+    while table[slot] != 0 and not alike(fresh, <row_t> table[slot] - 1, state, look, past, fresh_words, e):
         slot = (slot + 1) & (table.shape[0] - 1)
     at = <row_t> table[slot] - 1
     if at < 0:
@@ -339,7 +348,8 @@ cdef inline row_t merge(
         fresh[at].said, fresh[at].slot = tries[e].said, <id_t> slot
         fresh[at].edge, fresh[at].score = -1, -INFINITY
         for k in range(past):
-            fresh_words[at * past + k], fresh_backoffs[at * past + k] = words[2 * past + k], backoffs[2 * past + k]
+            fresh_words[at * past + k] = fresh_words[e * past + k]
+            fresh_backoffs[at * past + k] = fresh_backoffs[e * past + k]
     if tries[e].total > fresh[at].score:
         fresh[at].score = tries[e].total
         fresh[at].rank = tries[e].total + grids[tries[e].next].future
@@ -356,10 +366,11 @@ cdef inline row_t extend(
     const id_t[::1] openings, const id_t[::1] leads, const id_t[::1] option_blocks, row_t option,
     const real[::1] heads, const id_t[::1] end_words, const small_t[::1] end_backoffs, const id_t[::1] node_words,
     const small_t[::1] node_backoffs, id_t[::1] fresh_words, small_t[::1] fresh_backoffs, id_t[::1] words,
-    small_t[::1] backoffs,
+    small_t[::1] backoffs, real slack,
 ) except? -1 nogil:
-    """Score the joins of all the cells taken and lead them into fresh nodes; how many nodes, or FULL."""
+    """Score the joins of the cells taken and lead those near the best into fresh nodes; how many nodes, or FULL."""
     cdef row_t low = 0, e, last, said, block, made = 0
+    cdef real top = -INFINITY
     while low < count:
         marks[0] = 0
         for e in range(low, min(low + BATCH, count)):
@@ -378,33 +389,35 @@ cdef inline row_t extend(
                 block = option_blocks[option + said - 1]
                 tries[e].score += hear(
                     past, first, rest, unigrams, grams, openings, leads, said, block, end_words, end_backoffs,
-                    node_words, node_backoffs, tries[e].origin, words, backoffs) - heads[block]
+                    node_words, node_backoffs, tries[e].origin, words, backoffs, fresh_words, fresh_backoffs,
+                    e) - heads[block]
             tries[e].total = nodes[tries[e].origin].score + tries[e].score
-            made = merge(e, grids, looks, tries, fresh, made, table, past, words, backoffs, fresh_words,
-                         fresh_backoffs)
+            top = max(top, tries[e].total + grids[tries[e].next].future)
+        low += BATCH
+    for e in range(count):
+        if tries[e].total + grids[tries[e].next].future >= top - slack:
+            made = merge(e, grids, looks, tries, fresh, made, table, past, fresh_words, fresh_backoffs)
             if made == FULL:
                 return FULL
-        low += BATCH
     return made
 
 
 cdef inline row_t keep(
-    row_t beam, real slack, node_t[::1] fresh, row_t count, id_t[::1] table, real[::1] ranks, row_t[::1] order,
+    row_t beam, node_t[::1] fresh, row_t count, id_t[::1] table, real[::1] ranks, row_t[::1] order,
     row_t[::1] spare,
 ) except? -1 nogil:
     """The best nodes by rank, the earlier of equals; their number, themselves in `order`, by state and best first."""
     cdef row_t at, kept = 0, above = 0
-    cdef real least = -INFINITY, top = -INFINITY
+    cdef real least = -INFINITY
     for at in range(count):
         table[fresh[at].slot] = 0
         ranks[at] = fresh[at].rank
-        top = max(top, ranks[at])
     if count > beam:
         least = nth(ranks, count, beam - 1)
     for at in range(count):
         above += fresh[at].rank > least
     for at in range(count):
-        if fresh[at].rank < least or fresh[at].rank < top - slack or (fresh[at].rank == least and above >= beam):
+        if fresh[at].rank < least or (fresh[at].rank == least and above >= beam):
             continue
         above += fresh[at].rank == least
         order[kept] = at
@@ -519,7 +532,7 @@ def search(sentences, options, blocks, model, limits, work, graph, row_t done): 
                     break
                 weigh(mask, jump, jump_out, jump_in, out, into, slots, sifter, source_words, word, spans, longest,
                       option_blocks, sources, groups, grids, count, keys, homes, marks)
-                seek_bracket(pops, grids, count, nodes, gains, bracket)
+                seek_bracket(pops, slack, grids, count, nodes, gains, bracket)
                 made = take(bracket[1], INFINITY, pops, grids, count, nodes, gains, says, tries, 0)
                 if made != FULL and bracket[0] < bracket[1]:
                     made = take(bracket[0], bracket[1], pops, grids, count, nodes, gains, says, tries, made)
@@ -528,10 +541,10 @@ def search(sentences, options, blocks, model, limits, work, graph, row_t done): 
                 made = extend(mask, slots, sifter, targets, tips, sizes, looks, grids, nodes, tries, made, keys, homes,
                               marks, fresh, table, past, first, rest_of, unigrams, grams, openings, leads,
                               option_blocks, spans[word * longest], heads, end_words, end_backoffs, node_words,
-                              node_backoffs, fresh_words, fresh_backoffs, said_words, backoffs)
+                              node_backoffs, fresh_words, fresh_backoffs, said_words, backoffs, slack)
                 if made == FULL:
                     break
-                kept = keep(beam, slack, fresh, made, table, ranks, order, spare)
+                kept = keep(beam, fresh, made, table, ranks, order, spare)
                 if node + kept + 2 > nodes.shape[0]:
                     break
                 for at in range(kept):

@@ -3,7 +3,8 @@
 Stacks hold nodes by the number of words covered. A grid is the nodes of one state, best first, times the options of
 one span, best first; what lies between the two spans is the same all over it. Of all the cells of all the grids that
 lead into a stack those are scored that promise most, their joins left aside: a threshold is sought that about `pops`
-of them reach, and the cells above it are walked row by row. That is cube pruning without a queue.
+of them reach, and the cells above it are walked row by row. That is cube pruning without a queue. What is worse than
+the best by more than `threshold` is left out, as promised and as scored.
 
 Twin: decoder/_core/search.pyx. Only this one asks `model.pair`, a score in Python of two neighbouring blocks.
 """
@@ -159,14 +160,17 @@ def reaching(least: float, grids: list[Grid]) -> int:
     )
 
 
-def seek_bracket(pops: int, grids: list[Grid], window: float) -> tuple[float, float, float]:
+def seek_bracket(pops: int, slack: float, grids: list[Grid], window: float) -> tuple[float, float, float]:
     """Two bounds: the upper one about and at most `pops` cells reach, the lower one as many or more; a new window.
 
-    The search begins `window` below the most promising cell; the new one is how far below it ended.
+    Both are `slack` below the most promising cell if no more cells reach that. The search begins `window` below that
+    cell; the new one is how far below it ended.
     """
     if sum(len(grid.nodes) * len(grid.choices) for grid in grids) <= pops:
         return -inf, -inf, window
     top = max(grid.promises(grid.nodes[0][1], grid.choices[0][0]) for grid in grids)
+    if slack < inf and reaching(top - slack, grids) <= pops:
+        return top - slack, top - slack, window
     low, high = top - window, top
     for _ in range(HALVINGS):
         found = reaching(low, grids)
@@ -202,32 +206,38 @@ def take(least: float, below: float, most: int, grids: list[Grid]) -> list[tuple
 
 
 def extend(
-    cells: list[tuple[Grid, int, float, int]], nodes: list[Node], sentence: Sentence, weights: dict[int, float]
+    slack: float,
+    cells: list[tuple[Grid, int, float, int]],
+    nodes: list[Node],
+    sentence: Sentence,
+    weights: dict[int, float],
 ) -> list[Node]:
-    """The cells scored, and recombined where no template can tell their last blocks apart."""
+    """The cells scored; those near the best, recombined where no template can tell their last blocks apart."""
     fresh: dict[tuple[State, Any, tuple[int, ...]], Node] = {}
-    fluency = sentence.fluency
+    fluency, scored = sentence.fluency, []
     for grid, origin, gain, said in cells:
         score = (grid.source + gain) + sentence.join(weights, nodes[origin].said, said)
         history: History = ()
         if fluency.past:
             logs, history = fluency.read(sentence.said[said], nodes[origin].history)
             score += summed_up(logs[: fluency.past]) - sentence.heads[said]
-        total = nodes[origin].score + score
-        look = sentence.looks[said]
+        scored.append((grid, Edge(nodes[origin].score + score, score, origin, said), history))
+    top = max((edge.total + grid.future for grid, edge, _ in scored), default=-inf)
+    for grid, edge, history in scored:
+        if edge.total + grid.future < top - slack:
+            continue
+        look = sentence.looks[edge.said]
         known = (grid.state, look, tuple(word for word, _ in history))
-        node = fresh.setdefault(known, Node(grid.state, look, said, history))
-        if total > node.score:
-            node.score, node.rank = total, total + grid.future
-        node.edges.append(Edge(total, score, origin, said))
+        node = fresh.setdefault(known, Node(grid.state, look, edge.said, history))
+        if edge.total > node.score:
+            node.score, node.rank = edge.total, edge.total + grid.future
+        node.edges.append(edge)
     return list(fresh.values())
 
 
-def keep(beam: int, slack: float, fresh: list[Node]) -> list[Node]:
+def keep(beam: int, fresh: list[Node]) -> list[Node]:
     """The best nodes by rank, the earlier of equals; by state and best first."""
-    top = max((node.rank for node in fresh), default=-inf)
-    kept = sorted(range(len(fresh)), key=lambda at: (-fresh[at].rank, at))[:beam]
-    kept = sorted(at for at in kept if fresh[at].rank >= top - slack)
+    kept = sorted(sorted(range(len(fresh)), key=lambda at: (-fresh[at].rank, at))[:beam])
     return sorted((fresh[at] for at in kept), key=lambda node: (node.state, -node.score))
 
 
@@ -240,11 +250,11 @@ def searched(sentence: Sentence, limits: Any, longest: int, weights: dict[int, f
     nodes, stacks = [start], [[0]]
     for covered in range(1, n + 1):
         grids = grids_into(covered, stacks, nodes, sentence, limits, longest, weights)
-        low, high, window = seek_bracket(limits.pops, grids, window)
+        low, high, window = seek_bracket(limits.pops, limits.threshold, grids, window)
         cells = take(high, inf, limits.pops, grids)
         if low < high:
             cells += take(low, high, limits.pops - len(cells), grids)
-        kept = keep(limits.beam, limits.threshold, extend(cells, nodes, sentence, weights))
+        kept = keep(limits.beam, extend(limits.threshold, cells, nodes, sentence, weights))
         stacks.append(list(range(len(nodes), len(nodes) + len(kept))))
         nodes += kept
     goal = Node(State(n), None, 0, ())
