@@ -96,6 +96,7 @@ class Work(NamedTuple):
     stacks: NDArray[np.int64]
     order: NDArray[np.int64]
     spare: NDArray[np.int64]
+    turns: NDArray[np.int64]
     nodes: NDArray[np.void]
     fresh: NDArray[np.void]
     edges: NDArray[np.void]
@@ -128,7 +129,7 @@ class Work(NamedTuple):
             singles(room * past), singles(room * past), singles(2 * past),
             np.empty(options + 1, np.uint64), np.empty(512, np.uint64),
             reals(4 * options), reals(words + 1), reals(words * longest), reals(room), reals(3),
-            offsets(512), offsets(128), offsets(words + 2), offsets(room), offsets(room),
+            offsets(512), offsets(128), offsets(words + 2), offsets(room), offsets(room), offsets(room),
             np.empty(room, NODE), np.empty(cells, NODE), np.empty(2 * room, EDGE), np.empty(room, EDGE),
             np.empty(room, GROUP), np.empty(room, GRID),
         )  # fmt: skip

@@ -94,23 +94,41 @@ cdef inline real nth(real[::1] values, row_t count, row_t n) except? -1 nogil:
     return values[n]
 
 
-cdef inline bint before(const node_t[::1] nodes, row_t a, row_t b) except? -1 nogil:
-    """By state, then best first."""
-    if nodes[a].state != nodes[b].state:
-        return nodes[a].state < nodes[b].state
-    return nodes[a].score > nodes[b].score
+cdef enum:
+    RUN = 16  # sorted by insertion before any are merged
 
 
-cdef inline int arrange(const node_t[::1] nodes, row_t[::1] order, row_t[::1] spare, row_t count) except -1 nogil:
-    """Sort the first indices of `order`, keeping their order where nodes do not differ."""
-    cdef row_t width = 1, low, middle, high, a, b, at
+ctypedef fused scored_t:
+    node_t
+    edge_t
+
+
+cdef inline bint before(const scored_t[::1] items, row_t a, row_t b) except? -1 nogil:
+    """Nodes by state, then best first; edges best first."""
+    if scored_t is edge_t:
+        return items[a].total > items[b].total
+    elif items[a].state != items[b].state:
+        return items[a].state < items[b].state
+    else:
+        return items[a].score > items[b].score
+
+
+cdef inline int arrange(const scored_t[::1] items, row_t[::1] order, row_t[::1] spare, row_t count) except -1 nogil:
+    """Sort the first indices of `order`, keeping their order where items do not differ."""
+    cdef row_t width = RUN, low, middle, high, a, b, at
+    for at in range(count):
+        a, b = order[at], at
+        while b % RUN > 0 and before(items, a, order[b - 1]):
+            order[b] = order[b - 1]
+            b -= 1
+        order[b] = a
     while width < count:
         low = 0
         while low < count:
             middle, high = min(low + width, count), min(low + 2 * width, count)
             a, b = low, middle
             for at in range(low, high):
-                if a < middle and (b == high or not before(nodes, order[b], order[a])):
+                if a < middle and (b == high or not before(items, order[b], order[a])):
                     spare[at] = order[a]
                     a += 1
                 else:

@@ -426,20 +426,23 @@ cdef inline row_t keep(
     return kept
 
 
-cdef inline row_t insert(row_t newest, const edge_t[::1] tries, edge_t[::1] edges, row_t first) except? -1 nogil:
+cdef inline row_t insert(row_t newest, const edge_t[::1] tries, edge_t[::1] edges, row_t first, row_t[::1] turns,
+                         row_t[::1] spare) except? -1 nogil:
     """Write the edges of a node from `first` on, best derivation first, the earlier of equals; where they end."""
-    cdef row_t e = newest, end = first, at
+    cdef row_t e = newest, count = 0, at
     while e >= 0:
-        if end == edges.shape[0]:
-            return FULL
-        at = end
-        while at > first and edges[at - 1].total <= tries[e].total:
-            edges[at] = edges[at - 1]
-            at -= 1
-        edges[at] = tries[e]
-        end += 1
+        count += 1
         e = tries[e].next
-    return end
+    if first + count > edges.shape[0]:
+        return FULL
+    e = newest
+    for at in range(count - 1, -1, -1):
+        turns[at] = e
+        e = tries[e].next
+    arrange(tries, turns, spare, count)
+    for at in range(count):
+        edges[first + at] = tries[turns[at]]
+    return first + count
 
 
 cdef inline row_t finish(
@@ -502,7 +505,7 @@ def search(sentences, options, blocks, model, limits, work, graph, row_t done): 
     cdef real[::1] gains = work.gains, rest = work.rest, fills = work.fills, ranks = work.ranks
     cdef real[::1] bracket = work.bracket
     cdef row_t[::1] homes = work.homes, marks = work.marks, stacks = work.stacks, order = work.order
-    cdef row_t[::1] spare = work.spare
+    cdef row_t[::1] spare = work.spare, turns = work.turns
     cdef node_t[::1] nodes = work.nodes, fresh = work.fresh
     cdef edge_t[::1] edges = work.edges, tries = work.tries
     cdef group_t[::1] groups = work.groups
@@ -553,7 +556,7 @@ def search(sentences, options, blocks, model, limits, work, graph, row_t done): 
                     for k in range(past):
                         node_words[node * past + k] = fresh_words[order[at] * past + k]
                         node_backoffs[node * past + k] = fresh_backoffs[order[at] * past + k]
-                    edge = insert(fresh[order[at]].edge, tries, edges, edge)
+                    edge = insert(fresh[order[at]].edge, tries, edges, edge, turns, spare)
                     if edge == FULL:
                         break
                     if at == 0 or nodes[node].state != nodes[node - 1].state:
@@ -579,7 +582,7 @@ def search(sentences, options, blocks, model, limits, work, graph, row_t done): 
                     made += 1
                 else:
                     nodes[node].edge = edge
-                    edge = insert(made - 1, tries, edges, edge)
+                    edge = insert(made - 1, tries, edges, edge, turns, spare)
                     if edge != FULL:
                         nodes[node + 1].edge = edge
                         at = finish(spans[word * longest], node + 1, nodes, edges, spare, graph_bounds[s],
