@@ -30,6 +30,7 @@ KINDS = 4  # STEP, OPEN (and REOPEN), FILL, CLOSE
 
 
 class _Room(NamedTuple):
+    batch: Ids
     keys: NDArray[np.uint64]
     homes: NDArray[np.int64]
     marks: NDArray[np.int64]
@@ -121,7 +122,8 @@ class Model:
             done, size, past = 0, 512, self.lm.order - 1
             state = np.empty(2 * past, np.uint32), np.empty(2 * past, np.float32)
             while done < len(asked):
-                room = _Room(np.empty(size, np.uint64), np.empty(size, np.int64), np.empty(6 * 32, np.int64), *state)
+                keys, homes = np.empty(size, np.uint64), np.empty(size, np.int64)
+                room = _Room(np.empty(32, np.uint32), keys, homes, np.empty(5 * 32 + 1, np.int64), *state)
                 done = _kernels.assess(asked, done, self.blocks, self, room, self.local)
                 size *= 2
             if self.single:

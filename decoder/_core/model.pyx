@@ -3,16 +3,17 @@
 Twin: decoder/_reference/model.py
 """
 
-from rampion._core.keys cimport fetch, home, mixed, rampion_high, slot_t
+from rampion._core.keys cimport mixed, rampion_high, slot_t
 from rampion._core.types cimport byte_t, id_t, key_t, real, row_t, small_t
 
 from .lm cimport Gram, NO_WORD, Word, predict
 from .moves cimport CLOSE, OPEN, STEP
-from .search cimport weight_of
+from .search cimport sieve, weight_of
 from .templates cimport block_keys, leave_keys, move_keys, room
 
 cdef enum:
     KINDS = 4
+    RUNS = 5  # of keys, a block: what it fires however it comes, and what it does by each kind of move
 
 
 cdef inline row_t backward_column(row_t kind) except? -1 nogil:
@@ -66,12 +67,13 @@ def assess(const id_t[::1] asked, row_t start, blocks, model, work, real[:, ::1]
     inside, its columns, one block, its words, and what the language model says of them by themselves; P2, H1 and
     orientation by the move; H2 by the move that must follow.
     """
-    # Keys of many blocks are made before the first is looked up. Work has six marks a block.
+    # Keys of many blocks are made before the first is looked up.
     cdef const id_t[::1] sources = blocks.sources, targets = blocks.targets
     cdef const id_t[::1] source_words = blocks.source_words, target_words = blocks.target_words
     cdef const row_t[::1] source_bounds = blocks.source_bounds, target_bounds = blocks.target_bounds
     cdef const small_t[:, ::1] values = blocks.values
     cdef const slot_t[::1] slots = model.slots
+    cdef const byte_t[::1] sifter = model.sifter
     cdef const real[::1] columns = model.columns
     cdef real phrases = model.phrases, words = model.words, first = model.lm_first, rest = model.lm_rest
     cdef const Word[::1] unigrams = model.lm.unigrams
@@ -83,13 +85,14 @@ def assess(const id_t[::1] asked, row_t start, blocks, model, work, real[:, ::1]
     cdef key_t mask = model.mask
     cdef key_t[::1] keys = work.keys
     cdef row_t[::1] homes = work.homes, marks = work.marks
+    cdef id_t[::1] batch = work.batch
     cdef row_t past = model.lm.order - 1, place = start, next = start, b, at, kind, source, target, column
-    cdef row_t count, runs, run, need
+    cdef row_t count, runs, i, need
     cdef real total
     with nogil:
         while place < asked.shape[0]:
-            count = runs = 0
-            while next < asked.shape[0] and runs + 6 <= marks.shape[0]:
+            count = runs = marks[0] = 0
+            while next < asked.shape[0] and runs < RUNS * batch.shape[0]:
                 b = asked[next]
                 if local[b, 0] != local[b, 0]:
                     source, target = sources[b], targets[b]
@@ -97,24 +100,23 @@ def assess(const id_t[::1] asked, row_t start, blocks, model, work, real[:, ::1]
                                 target_bounds[target + 1] - target_bounds[target]) + 3 * KINDS
                     if count + need > keys.shape[0]:
                         break
-                    marks[runs], marks[runs + 1] = next, count
+                    batch[runs // RUNS] = <id_t> b
                     count = block_keys(mask, b, target, source_words, source_bounds[source], source_bounds[source + 1],
                                        target_words, target_bounds[target], target_bounds[target + 1], keys, count)
+                    marks[runs + 1] = count
                     for kind in range(KINDS):
-                        marks[runs + 2 + kind] = count
                         count = move_keys(mask, b, <int> kind, keys, count)
                         count = leave_keys(mask, b, forward_by(kind), keys, count)
-                    runs += 6
+                        marks[runs + 2 + kind] = count
+                    runs += RUNS
                 next += 1
             if runs == 0 and next < asked.shape[0]:
                 break
-            for at in range(count):
-                homes[at] = home(slots, keys[at])
-                fetch(slots, homes[at])
-            for run in range(0, runs, 6):
-                b = asked[marks[run]]
+            sieve(slots, sifter, keys, homes, marks, runs)
+            for i in range(runs // RUNS):
+                b, at = batch[i], RUNS * i
                 target = targets[b]
-                total = weight_of(slots, keys, homes, marks[run + 1], marks[run + 2])
+                total = weight_of(slots, keys, homes, marks[at], marks[at + 1])
                 total += phrases + words * (target_bounds[target + 1] - target_bounds[target])
                 for column in range(5):
                     total += columns[column] * values[b, column]
@@ -122,9 +124,8 @@ def assess(const id_t[::1] asked, row_t start, blocks, model, work, real[:, ::1]
                     total += speak(unigrams, grams, past, first, rest, spoken, target_words, target_bounds[target],
                                    target_bounds[target + 1], said, backoffs, heads, end_words, end_backoffs, b)
                 for kind in range(KINDS):
-                    at = marks[run + 3 + kind] if kind < KINDS - 1 else marks[run + 7] if run + 6 < runs else count
                     local[b, kind] = total + (
-                        weight_of(slots, keys, homes, marks[run + 2 + kind], at)
+                        weight_of(slots, keys, homes, marks[at + 1 + kind], marks[at + 2 + kind])
                         + columns[backward_column(kind)] * values[b, backward_column(kind)]
                         + columns[8 + forward_by(kind)] * values[b, 8 + forward_by(kind)])
             place = next
