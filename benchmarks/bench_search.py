@@ -1,5 +1,7 @@
 """Speed of the search: `python benchmarks/bench_search.py [--plot curve.svg]`, sentences/s of CPU on one core.
 
+`--memory` instead shows what 10 million blocks and 35 million features take while a batch is decoded.
+
 Sentences of 24 words, about 20 blocks of every span of up to 8 words, all templates of S10.2 and a table of 5 million
 weights (benchmarks/searchable.py). All told: blocks found and scored, the search, its best derivation and the features
 that fires. The first pass has scored no block yet; the passes after it find the scores of all their blocks. A score is
@@ -8,8 +10,10 @@ the mean over the sentences of what the model gives the best derivation.
 
 from __future__ import annotations
 
+import resource
 import sys
 from copy import copy
+from math import inf
 from pathlib import Path
 from time import perf_counter, process_time
 
@@ -32,6 +36,7 @@ from rampion.vocab import Names
 
 SENTENCES, FEATURES, LONGEST, ROUNDS = 256, 5_000_000, 8, 3
 SWAP = Reordering()
+WIDE = Search(100, 3000, 0.8)  # scores as well as all cells do
 
 
 class Bench:
@@ -123,13 +128,16 @@ def parts(bench: Bench, settings: Search) -> None:
 
 
 def curve(bench: Bench, model: Model) -> list[tuple[str, int, float, float]]:
-    """Model score against speed: beams from 10 to 400, all cells or 10 and 5 a place of the beam."""
+    """Model score against speed: beams from 10 to 400, all cells or so many a place of the beam."""
     found = []
     short = copy(bench)
     short.task = bench.task._replace(batches=bench.task.batches[:1])
-    for name, per in (("cube, 5 a place", 5), ("cube, 10 a place", 10), ("exhaustive", 0)):
+    for name, per, threshold in (
+        ("cube, 5 a place", 5, inf), ("cube, 10 a place", 10, inf), ("cube, 30, threshold 0.8", 30, 0.8),
+        ("exhaustive", 0, inf),
+    ):  # fmt: skip
         for beam in (10, 20, 50, 100, 200, 400):
-            settings = Search(beam, per * beam or EVERYTHING, reordering=SWAP)
+            settings = Search(beam, per * beam or EVERYTHING, threshold)
             found.append((name, beam, *short.speed(model, settings, 3 if per else 1)))
     return found
 
@@ -155,13 +163,34 @@ def against_twin(bench: Bench, model: Model) -> float:
     return times[1] / times[0]
 
 
+def memory() -> None:
+    """What it takes to hold and to decode with as much as a large corpus gives."""
+    task = searchable(1, 3600)
+    task.blocks.values[:] = 0.5  # memory never written takes no room
+    rng = np.random.default_rng(2)
+    keys = Keys(35_000_000)
+    while len(keys) < 35_000_000:
+        keys.enter(rng.integers(1, 1 << 63, min(1_000_000, 35_000_000 - len(keys)), np.uint64))
+    keys.set_weights(rng.normal(0, 0.1, len(keys)).astype(np.float32))
+    model = Model.of(task.blocks, ALL, keys, {})
+    kbest(search(batch := task.batches[0], Options.match(batch, task.blocks, LONGEST, task.most), model, WIDE), 1)
+    sizes = {
+        "blocks": sum(array.nbytes for array in task.blocks),
+        "features": keys.nbytes,
+        "model": model.slots.nbytes + model.sifter.nbytes + model.local.nbytes,
+    }
+    print(f"{len(task.blocks.sources):,} blocks, {len(keys):,} features: " + ", ".join(
+        f"{name} {size / 1e9:.2f} GB" for name, size in sizes.items()
+    ) + f"; peak {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9:.2f} GB")  # fmt: skip
+
+
 def main() -> None:
     bench = Bench()
-    parts(bench, Search(100, 1000))
+    parts(bench, WIDE)
     rows = []
     for name, settings in (
+        ("SWAP, beam 100, 3000 cells, threshold", WIDE),
         ("SWAP, beam 100, 1000 cells", Search(100, 1000)),
-        ("SWAP, beam 100, 700 cells", Search(100, 700)),
         ("MON, beam 100, 500 cells", Search(100, 500, reordering=MON)),
     ):
         model = bench.model()
@@ -182,19 +211,19 @@ def main() -> None:
     for name, cold, warm, score in rows:
         print(f"{name:38}{cold:12.0f}{warm:10.0f}{score:12.4f}")
     model = bench.model()
-    bench.all_told(model, Search(100, 1000))
+    bench.all_told(model, WIDE)
     walls = {1: [], 2: []}
     for _ in range(ROUNDS):
         for threads, times in walls.items():
             begun = perf_counter()
-            bench.all_told(model, Search(100, 1000), threads)
+            bench.all_told(model, WIDE, threads)
             times.append(perf_counter() - begun)
     print(f"\ntwo threads: {min(walls[1]) / min(walls[2]):.2f} times the speed of one, by the clock")
     print(f"plain Python: {against_twin(bench, model):.0f} times slower")
     points = curve(bench, model)
-    print(f"\n{'':20}{'beam':>6}{'sentences/s':>14}{'score':>12}")
+    print(f"\n{'':24}{'beam':>6}{'sentences/s':>14}{'score':>12}")
     for name, beam, speed, score in points:
-        print(f"{name:20}{beam:6}{speed:14.0f}{score:12.4f}")
+        print(f"{name:24}{beam:6}{speed:14.0f}{score:12.4f}")
     if "--plot" in sys.argv:
         plot(points, Path(sys.argv[sys.argv.index("--plot") + 1]))
 
@@ -209,9 +238,11 @@ def plot(points: list[tuple[str, int, float, float]], path: Path) -> None:
         line = [(speed, score) for other, _, speed, score in points if other == name]
         axes.plot(*zip(*line, strict=True), "o-", label=name)
     axes.set(xscale="log", xlabel="sentences per second of one core", ylabel="mean model score")
+    axes.set_title("beams of 10, 20, 50, 100, 200 and 400, from right to left", fontsize=10)
+    axes.xaxis.set_major_formatter("{x:.0f}")
     axes.legend()
-    figure.savefig(path)
+    figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
 
 
 if __name__ == "__main__":
-    main()
+    memory() if "--memory" in sys.argv else main()
