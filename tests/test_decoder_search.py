@@ -363,6 +363,20 @@ def test_graphs_lead_forward_best_first_and_reach_the_goal():
     assert used | set(graph.bounds[:-1].tolist()) == set(range(graph.bounds[-1]))
 
 
+def test_a_threshold_leaves_out_what_is_worse_and_nothing_else():
+    found = task(6, [9, 8, 0, 6], most=4)
+    model = Model.of(found.blocks, EVERY, *weighed(found, EVERY, 2, whole=False, reordering=MON))
+    free, far, near = (
+        search(found.sentences, found.options, model, Search(50, 400, threshold))
+        for threshold in (float("inf"), 1e6, 3.0)
+    )
+    for one, other in zip(free, far, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert 0 < len(near.origins) < len(free.origins)
+    for s in range(4):
+        assert best(near, s)[0] <= best(free, s)[0] + 1e-9
+
+
 def test_more_room_changes_nothing(monkeypatch):
     found = task(6, [9, 8, 9, 8, 9], most=4)
     model = Model.of(found.blocks, MASKS["all"], *weighed(found, MASKS["all"], 2, whole=False, reordering=MON))
