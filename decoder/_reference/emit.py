@@ -18,7 +18,7 @@ from decoder._reference.templates import (
     move_keys,
     source_keys,
 )
-from decoder.states import BACKWARD, FORWARD, ORIENTATION, Reordering, State
+from decoder.states import BACKWARD, CLOSE, FILL, FORWARD, OPEN, ORIENTATION, REOPEN, STEP
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from rampion.text import Texts
 
 IDENTITY, BOUNDARY, START = 0, 1, 1
-ANY = Reordering(1 << 30, adjacent_swaps=True)
 BACK, FORE, PHRASES, WORDS, JUMP, JUMP_OUT, JUMP_IN, LM, LM_FIRST, LM_REST = 5, 8, *range(11, 19)
 NO_ROOM = -1
 
@@ -48,15 +47,20 @@ class Step(NamedTuple):
 
 
 def walk(options: Options, derivations: Derivations, d: int) -> Iterator[Step]:
-    """The blocks of derivation d in target order."""
-    state, last = State(), BOUNDARY
+    """The blocks of derivation d in target order; a bag of blocks, which is none, has moves too, that mean nothing."""
+    last, last_start, last_end, free = BOUNDARY, 0, 0, 0
     for step in derivations.steps[derivations.step_bounds[d] : derivations.step_bounds[d + 1]].tolist():
         start, end, block = int(options.starts[step]), int(options.ends[step]), int(options.blocks[step])
-        move = state.move(start, end, ANY)
-        if move is None:
-            return
-        yield Step(last, state.end, block, start, end, move)
-        state, last = state.after(start, end), block
+        if start == last_end:
+            move = STEP
+        elif start < last_start:
+            move = FILL
+        elif start == free:
+            move = CLOSE
+        else:
+            move = OPEN if last_end == free else REOPEN
+        yield Step(last, last_end, block, start, end, move)
+        last, last_start, last_end, free = block, start, end, max(free, end)
 
 
 def emit(
