@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from rampion.candidates import Candidates
     from rampion.features import Weights
+    from rampion.records import Fired, Keyed, KeyRow
     from rampion.stakes import Batch, Stakes
+    from rampion.text import References, Texts
 
 Reals = NDArray[np.float64]
 Watch = Callable[[int, Reals], None]  # told the round and the weights after it
@@ -21,6 +23,38 @@ class Decoder(Protocol):
     """A black box that lists candidates: the bundled decoder, a file, an external command, a Python function."""
 
     def decode(self, segments: Sequence[str], weights: Weights, k: int) -> Candidates: ...
+
+
+class KeyedDecoder(Protocol):
+    """A decoder whose features are keys: tens of millions of them. It answers batch after batch, in order."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its real-valued features."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with whatever changes what it answers."""
+        ...
+
+    def listed(self, segments: Texts, weights: Keyed, k: int) -> Iterator[Fired]:
+        """The k best candidates of every segment, best first."""
+        ...
+
+    def truths(self, segments: Texts, references: References, best: int) -> Iterator[Fired]:
+        """The candidates of highest BLEU that it can make (S10.4)."""
+        ...
+
+    def bags(self, segments: Texts, seed: int) -> Iterator[Fired]:
+        """One candidate a segment that needs no weights: what random blocks fire (S10.7)."""
+        ...
+
+    def best(self, segments: Texts, weights: Keyed) -> Texts: ...
+
+    def spelt(self, keys: KeyRow) -> Texts:
+        """Keys in readable form."""
+        ...
 
 
 class Loss(Protocol):
