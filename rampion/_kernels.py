@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 MODULES = {
+    "arrange": ("arrange", "prints", "tally"),
     "contrast": ("contrast", "side"),
     "envelope": ("envelope", "sweep"),
     "epoch": ("epoch",),
@@ -52,6 +53,9 @@ def opened(package: str, modules: Mapping[str, Sequence[str]]) -> dict[str, Call
 
 
 if TYPE_CHECKING:
+    from rampion._core.arrange import arrange as arrange
+    from rampion._core.arrange import prints as prints
+    from rampion._core.arrange import tally as tally
     from rampion._core.contrast import contrast as contrast
     from rampion._core.contrast import side as side
     from rampion._core.envelope import envelope as envelope

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rampion import _kernels
+from rampion.errors import InputError
 from rampion.keys import Keys
 from rampion.text import Texts
 
@@ -36,7 +39,8 @@ class Fired(NamedTuple):
 class Records(NamedTuple):
     """Candidates of consecutive segments: ids of a Keys table, rising inside a candidate; one that counts 3 thrice.
 
-    Gains are what the metric says, larger is better. Equal features have equal prints.
+    Gains are what the metric says, larger is better. Equal features have equal prints, and others different ones
+    unless two of 2^64 numbers meet.
     """
 
     bounds: Offsets
@@ -45,3 +49,72 @@ class Records(NamedTuple):
     values: Reals
     gains: Reals
     prints: KeyRow
+
+    @classmethod
+    def join(cls, parts: Sequence[Records]) -> Records:
+        """All segments of all parts, at least one, in order."""
+        return cls(
+            _chain([part.bounds for part in parts]),
+            _chain([part.id_bounds for part in parts]),
+            np.concatenate([part.ids for part in parts]),
+            np.concatenate([part.values for part in parts]),
+            np.concatenate([part.gains for part in parts]),
+            np.concatenate([part.prints for part in parts]),
+        )
+
+
+class Seen:
+    """The prints of every segment's candidates."""
+
+    __slots__ = ("_counts", "_prints")
+
+    def __init__(self, segments: int) -> None:
+        self._prints: KeyRow = np.zeros((1, segments), np.uint64)  # those of a segment stand in its column; 0 is none
+        self._counts: Offsets = np.zeros(segments, np.int64)
+
+    def admit(self, first: int, bounds: Offsets, prints: KeyRow) -> NDArray[np.bool_]:
+        """Which candidates, of the segments from the first on, are new to their segment; from now on none is."""
+        fresh = np.zeros(len(prints), bool)
+        lengths = np.diff(bounds)
+        for rank in range(int(lengths.max(initial=0))):
+            has = np.flatnonzero(lengths > rank)
+            candidates, segments = bounds[has] + rank, first + has
+            most = int(self._counts[segments].max())
+            new = (self._prints[:most, segments] != prints[candidates]).all(axis=0)
+            fresh[candidates] = new
+            if most == len(self._prints):
+                self._prints = np.concatenate([self._prints, np.zeros_like(self._prints)])
+            self._prints[self._counts[segments[new]], segments[new]] = prints[candidates[new]]
+            self._counts[segments[new]] += 1
+        return fresh
+
+
+def recorded(fired: Fired, gains: Reals, table: Keys, seen: Seen, first: int = 0) -> Records:
+    """Those candidates of the segments from the first on that are new to them; only their keys are counted."""
+    for what, numbers in (("gain", gains[:, None]), ("value", fired.values)):
+        if not np.isfinite(numbers).all():
+            i, column = np.argwhere(~np.isfinite(numbers))[0]
+            segment = first + int(np.searchsorted(fired.bounds, i, "right")) - 1
+            raise InputError(
+                f"segment {segment}: {what} {column} of a candidate is {numbers[i, column]}; expected a finite number"
+            )
+    prints = np.empty(len(gains), np.uint64)
+    _kernels.prints(fired.key_bounds, fired.keys, (fired.values + 0.0).view(np.uint64), prints)  # -0 becomes 0
+    new = seen.admit(first, fired.bounds, prints)
+    lengths = np.diff(fired.key_bounds)
+    ids = table.enter(fired.keys if new.all() else fired.keys[np.repeat(new, lengths)])
+    id_bounds = _ends(lengths[new])
+    _kernels.arrange(id_bounds, np.empty(1024 + int(lengths.max(initial=0)), np.uint32), ids)
+    return Records(_ends(new)[fired.bounds], id_bounds, ids, fired.values[new], gains[new], prints[new])
+
+
+def _ends(lengths: NDArray[Any]) -> Offsets:
+    """The bounds of spans that long."""
+    bounds = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=bounds[1:])
+    return bounds
+
+
+def _chain(bounds: Sequence[Offsets]) -> Offsets:
+    """The bounds of all spans, one after another."""
+    return _ends(np.concatenate([np.diff(one) for one in bounds]))
