@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -69,23 +70,22 @@ class Seen:
     __slots__ = ("_counts", "_prints")
 
     def __init__(self, segments: int) -> None:
-        self._prints: KeyRow = np.zeros((1, segments), np.uint64)  # those of a segment stand in its column; 0 is none
+        self._prints: KeyRow = np.zeros((1, segments), np.uint64)  # a segment's stand in its column; 0 is none
         self._counts: Offsets = np.zeros(segments, np.int64)
 
     def admit(self, first: int, bounds: Offsets, prints: KeyRow) -> NDArray[np.bool_]:
         """Which candidates, of the segments from the first on, are new to their segment; from now on none is."""
-        fresh = np.zeros(len(prints), bool)
-        lengths = np.diff(bounds)
-        for rank in range(int(lengths.max(initial=0))):
-            has = np.flatnonzero(lengths > rank)
-            candidates, segments = bounds[has] + rank, first + has
-            most = int(self._counts[segments].max())
-            new = (self._prints[:most, segments] != prints[candidates]).all(axis=0)
-            fresh[candidates] = new
-            if most == len(self._prints):
-                self._prints = np.concatenate([self._prints, np.zeros_like(self._prints)])
-            self._prints[self._counts[segments[new]], segments[new]] = prints[candidates[new]]
-            self._counts[segments[new]] += 1
+        fresh, lengths = np.zeros(len(prints), bool), np.diff(bounds)
+        counts, longest = self._counts[first : first + len(lengths)], int(lengths.max(initial=0))
+        while len(self._prints) < counts.max(initial=0) + longest:
+            self._prints = np.concatenate([self._prints, np.zeros_like(self._prints)])
+        known = self._prints[:, first : first + len(lengths)]
+        for rank in range(longest):
+            at = np.where(lengths > rank, bounds[:-1] + rank, bounds[0])
+            new = (lengths > rank) & (known[: counts.max()] != prints[at]).all(axis=0)
+            fresh[at[new]] = True
+            known[counts[new], np.flatnonzero(new)] = prints[at[new]]
+            counts += new
         return fresh
 
 
@@ -104,7 +104,8 @@ def recorded(fired: Fired, gains: Reals, table: Keys, seen: Seen, first: int = 0
     lengths = np.diff(fired.key_bounds)
     ids = table.enter(fired.keys if new.all() else fired.keys[np.repeat(new, lengths)])
     id_bounds = _ends(lengths[new])
-    _kernels.arrange(id_bounds, np.empty(1024 + int(lengths.max(initial=0)), np.uint32), ids)
+    for start, end in pairwise(id_bounds.tolist()):
+        ids[start:end].sort()
     return Records(_ends(new)[fired.bounds], id_bounds, ids, fired.values[new], gains[new], prints[new])
 
 
