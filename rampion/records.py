@@ -99,7 +99,8 @@ def recorded(fired: Fired, gains: Reals, table: Keys, seen: Seen, first: int = 0
                 f"segment {segment}: {what} {column} of a candidate is {numbers[i, column]}; expected a finite number"
             )
     prints = np.empty(len(gains), np.uint64)
-    _kernels.prints(fired.key_bounds, fired.keys, (fired.values + 0.0).view(np.uint64), prints)  # -0 becomes 0
+    values = np.add(fired.values, 0.0, order="C").view(np.uint64)  # -0 becomes 0
+    _kernels.prints(fired.key_bounds, fired.keys, values, prints)
     new = seen.admit(first, fired.bounds, prints)
     lengths = np.diff(fired.key_bounds)
     ids = table.enter(fired.keys if new.all() else fired.keys[np.repeat(new, lengths)])
