@@ -91,6 +91,13 @@ class Seen:
 
 def recorded(fired: Fired, gains: Reals, table: Keys, seen: Seen, first: int = 0) -> Records:
     """Those candidates of the segments from the first on that are new to them; only their keys are counted."""
+    n = len(gains)
+    whole = covers(fired.bounds, n) and covers(fired.key_bounds, len(fired.keys))
+    if not (whole and n == len(fired.values) == len(fired.key_bounds) - 1):
+        raise InputError(
+            f"segment {first} and after: what the decoder tells does not fit together; expected bounds that rise from 0 "
+            "to the number of candidates, and of keys"
+        )
     for what, numbers in (("gain", gains[:, None]), ("value", fired.values)):
         if not np.isfinite(numbers).all():
             i, column = np.argwhere(~np.isfinite(numbers))[0]
@@ -98,25 +105,30 @@ def recorded(fired: Fired, gains: Reals, table: Keys, seen: Seen, first: int = 0
             raise InputError(
                 f"segment {segment}: {what} {column} of a candidate is {numbers[i, column]}; expected a finite number"
             )
-    prints = np.empty(len(gains), np.uint64)
+    prints = np.empty(n, np.uint64)
     values = np.add(fired.values, 0.0, order="C").view(np.uint64)  # -0 becomes 0
     _kernels.prints(fired.key_bounds, fired.keys, values, prints)
     new = seen.admit(first, fired.bounds, prints)
     lengths = np.diff(fired.key_bounds)
     ids = table.enter(fired.keys if new.all() else fired.keys[np.repeat(new, lengths)])
-    id_bounds = _ends(lengths[new])
+    id_bounds = ends(lengths[new])
     for start, end in pairwise(id_bounds.tolist()):
         ids[start:end].sort()
-    return Records(_ends(new)[fired.bounds], id_bounds, ids, fired.values[new], gains[new], prints[new])
+    return Records(ends(new)[fired.bounds], id_bounds, ids, fired.values[new], gains[new], prints[new])
 
 
-def _ends(lengths: NDArray[Any]) -> Offsets:
+def ends(lengths: NDArray[Any]) -> Offsets:
     """The bounds of spans that long."""
     bounds = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths, out=bounds[1:])
     return bounds
 
 
+def covers(bounds: Offsets, size: int) -> bool:
+    """Whether they are bounds of spans, one after another, of so many things."""
+    return len(bounds) > 0 and bounds[0] == 0 and bounds[-1] == size and bool((bounds[1:] >= bounds[:-1]).all())
+
+
 def _chain(bounds: Sequence[Offsets]) -> Offsets:
     """The bounds of all spans, one after another."""
-    return _ends(np.concatenate([np.diff(one) for one in bounds]))
+    return ends(np.concatenate([np.diff(one) for one in bounds]))

@@ -141,6 +141,23 @@ def test_numbers_that_are_not_finite_are_refused(values, gain, sentence):
     assert len(table) == 0
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"bounds": np.array([0, 3])},
+        {"bounds": np.array([0, 3, 1])},
+        {"key_bounds": np.array([0, 2, 4])},
+        {"key_bounds": np.array([1, 2])},
+        {"key_bounds": np.array([0, 3])},
+        {"values": np.zeros((1, 1))},
+    ],
+)
+def test_what_a_decoder_tells_must_fit_together(changes):
+    told, gains = fired([[([1, 2], [0], 0)], [([3], [0], 0)]], 1)
+    with pytest.raises(InputError, match="segment 4 and after: what the decoder tells does not fit together"):
+        recorded(told._replace(**changes), gains, Keys(), Seen(9), first=4)
+
+
 @given(st.lists(st.integers(0, 2**64 - 1), max_size=30), st.integers(0, 3), st.integers(0, 2**32))
 def test_kernel_and_twin_give_the_same_bits(words, width, seed):
     random = np.random.default_rng(seed)

@@ -19,7 +19,7 @@ from rampion.errors import InputError, StoreError
 from rampion.formats import container
 from rampion.formats.files import FilePath
 from rampion.keys import Keys
-from rampion.records import Ids, KeyRow, Offsets, Records
+from rampion.records import Ids, KeyRow, Offsets, Records, covers
 
 KIND, ENDING = "records", ".records"
 TRUTHS = "oracle"  # the name of the file that comes before 000, if there is one
@@ -153,7 +153,7 @@ def _faults(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Iterator[s
         if name not in arrays or arrays[name].dtype != dtype or arrays[name].ndim != 1 + (name == "values"):
             yield f"its array {name} is missing or of another kind"
     bounds, id_bounds, ids, values, gains, prints, keys = (arrays[name] for name in _FORMS)
-    if not (_cover(bounds, len(gains)) and _cover(id_bounds, len(ids))):
+    if not (covers(bounds, len(gains)) and covers(id_bounds, len(ids))):
         yield "its bounds do not rise from 0 to the number of candidates, or of ids"
     if not len(id_bounds) - 1 == len(values) == len(gains) == len(prints):
         yield "its arrays differ in length"
@@ -166,10 +166,6 @@ def _faults(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Iterator[s
         yield "its ids do not rise inside a candidate"
     if not keys.all():
         yield "it holds the key 0"
-
-
-def _cover(bounds: Offsets, size: int) -> bool:
-    return len(bounds) > 0 and bounds[0] == 0 and bounds[-1] == size and bool((bounds[1:] >= bounds[:-1]).all())
 
 
 def _rising(ids: Ids, bounds: Offsets) -> bool:
