@@ -25,6 +25,7 @@ MODULES = {
     "pairs": ("pairs",),
     "parse": ("cut", "parse"),
     "prints": ("prints",),
+    "refine": ("refine",),
     "resample": ("deal", "draw"),
     "score": ("score",),
     "words": ("words",),
@@ -75,6 +76,7 @@ if TYPE_CHECKING:
     from rampion._core.parse import cut as cut
     from rampion._core.parse import parse as parse
     from rampion._core.prints import prints as prints
+    from rampion._core.refine import refine as refine
     from rampion._core.resample import deal as deal
     from rampion._core.resample import draw as draw
     from rampion._core.score import score as score
