@@ -25,6 +25,7 @@ MODULES = {
     "pairs": ("pairs",),
     "parse": ("cut", "parse"),
     "rank": ("rank", "regress"),
+    "refine": ("refine",),
     "resample": ("deal", "draw"),
     "respond": ("collect", "respond"),
     "score": ("score",),
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
     from rampion._core.parse import parse as parse
     from rampion._core.rank import rank as rank
     from rampion._core.rank import regress as regress
+    from rampion._core.refine import refine as refine
     from rampion._core.resample import deal as deal
     from rampion._core.resample import draw as draw
     from rampion._core.respond import collect as collect
