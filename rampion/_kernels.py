@@ -12,7 +12,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 MODULES = {
-    "arrange": ("arrange", "prints", "tally"),
     "contrast": ("contrast", "side"),
     "envelope": ("envelope", "sweep"),
     "epoch": ("epoch",),
@@ -25,6 +24,7 @@ MODULES = {
     "pack": ("pack",),
     "pairs": ("pairs",),
     "parse": ("cut", "parse"),
+    "prints": ("prints",),
     "resample": ("deal", "draw"),
     "score": ("score",),
     "words": ("words",),
@@ -53,9 +53,6 @@ def opened(package: str, modules: Mapping[str, Sequence[str]]) -> dict[str, Call
 
 
 if TYPE_CHECKING:
-    from rampion._core.arrange import arrange as arrange
-    from rampion._core.arrange import prints as prints
-    from rampion._core.arrange import tally as tally
     from rampion._core.contrast import contrast as contrast
     from rampion._core.contrast import side as side
     from rampion._core.envelope import envelope as envelope
@@ -77,6 +74,7 @@ if TYPE_CHECKING:
     from rampion._core.pairs import pairs as pairs
     from rampion._core.parse import cut as cut
     from rampion._core.parse import parse as parse
+    from rampion._core.prints import prints as prints
     from rampion._core.resample import deal as deal
     from rampion._core.resample import draw as draw
     from rampion._core.score import score as score

@@ -7,6 +7,7 @@ on from those of the one before, so that all files together hold the table.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,16 +15,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rampion import _kernels
 from rampion.errors import InputError, StoreError
 from rampion.formats import container
 from rampion.formats.files import FilePath
 from rampion.keys import Keys
-from rampion.records import Ids, KeyRow, Offsets, Records
+from rampion.records import Ids, KeyRow, Offsets, Records, covers
 
 KIND, ENDING = "records", ".records"
 TRUTHS = "oracle"  # the name of the file that comes before 000, if there is one
-PIECE = 1 << 20  # ids compared at a time
+PIECE = 1 << 20  # ids looked at together
 
 _FORMS = {
     "bounds": "<i8",
@@ -60,29 +60,28 @@ class Sets:
     """The files of a folder by name, in order: oracle if there are truths, then 000, 001, …; mapped from the disk."""
 
     folder: Path
-    corpus: str
+    corpus: str | None
     parts: dict[str, Part] = field(default_factory=dict)
 
     @classmethod
     def open(cls, folder: FilePath, corpus: str | None = None) -> Sets:
         """What is in the folder, nothing if there is none; every byte, and that each file follows on, is checked.
 
-        None is the corpus that the files themselves name.
+        Without a fingerprint of the corpus, any is right that all files share, and there must be files.
         """
         found = {path.stem for path in Path(folder).glob(f"*{ENDING}")}
         truths = sorted(found & {TRUTHS})
         names = truths + [f"{number:03}" for number in range(len(found) - len(truths))]
+        if corpus is None and not names:
+            raise InputError(f"{folder}: holds no {ENDING} files; name the folder of a run, or its sets")
+        sets = cls(Path(folder), corpus)
         for name in names:
             if name not in found:
                 strange = min(found.difference(names))
                 raise StoreError(
                     f"{folder}: holds {strange}{ENDING} but no {name}{ENDING}; put that back, or remove what follows it"
                 )
-        if not names and corpus is None:
-            raise InputError(f"{folder}: holds no {ENDING} files; name a folder that training wrote")
-        sets = cls(Path(folder), corpus or "")
-        for name in names:
-            sets._take(name, corpus)
+            sets._take(name)
         return sets
 
     @property
@@ -93,21 +92,23 @@ class Sets:
     def append(self, name: str, records: Records, table: Keys) -> None:
         """Write the next file, with the keys that the table has beyond those of the files before.
 
-        Whatever stops this leaves the folder as it was; what that left unfinished, the next append removes.
+        Whatever stops this leaves the files as they were; what a killed run left unfinished is removed first.
         """
         for left in self.folder.glob(f".*{ENDING}.*.part"):
-            left.unlink()
+            with suppress(OSError):
+                left.unlink()
         arrays = records._asdict() | {"keys": table.listed()[self.known :]}
         meta = {"first": self.known, "corpus": self.corpus}
         container.write(self._path(name), KIND, arrays, meta)
-        self._take(name, self.corpus)
+        self._take(name)
 
     def table(self) -> Keys:
         """All keys under their ids, each counted as often as the records have it."""
         keys = np.concatenate([np.zeros(0, np.uint64), *(part.keys for part in self.parts.values())])
         counts = np.zeros(len(keys), np.uint32)
         for part in self.parts.values():
-            _kernels.tally(part.records.ids, counts)
+            for start in range(0, len(part.records.ids), PIECE):
+                np.add.at(counts, part.records.ids[start : start + PIECE], 1)
         try:
             return Keys.of(keys, counts)
         except InputError as error:
@@ -116,16 +117,20 @@ class Sets:
     def _path(self, name: str) -> Path:
         return self.folder / f"{name}{ENDING}"
 
-    def _take(self, name: str, corpus: str | None) -> None:
+    def _take(self, name: str) -> None:
         """Open the next file; it must follow on from the others."""
-        part, path = read(self._path(name)), self._path(name)
-        if corpus is not None and part.corpus != corpus:
-            raise StoreError(f"{path}: is of another corpus; expected the one that training began with")
+        path = self._path(name)
+        part = read(path)
+        if self.corpus not in (None, part.corpus):
+            raise StoreError(f"{path}: is of another corpus; expected that of the run")
         if part.first != self.known:
             raise StoreError(f"{path}: its first new id is {part.first}, expected {self.known}; it is of another run")
-        for other, before in self.parts.items():
-            if (part.corpus, part.shape) != (before.corpus, before.shape):
-                raise StoreError(f"{path}: is of another corpus or decoder than {other}{ENDING}; it is of another run")
+        expected = next(iter(self.parts.values()), part).shape
+        if part.shape != expected:
+            found, wanted = (
+                "{} segments and {} real-valued features".format(*shape) for shape in (part.shape, expected)
+            )
+            raise StoreError(f"{path}: has {found}, the files before it {wanted}; it is of another run")
         self.corpus = part.corpus
         self.parts[name] = part
 
@@ -148,7 +153,7 @@ def _faults(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Iterator[s
         if name not in arrays or arrays[name].dtype != dtype or arrays[name].ndim != 1 + (name == "values"):
             yield f"its array {name} is missing or of another kind"
     bounds, id_bounds, ids, values, gains, prints, keys = (arrays[name] for name in _FORMS)
-    if not (_cover(bounds, len(gains)) and _cover(id_bounds, len(ids))):
+    if not (covers(bounds, len(gains)) and covers(id_bounds, len(ids))):
         yield "its bounds do not rise from 0 to the number of candidates, or of ids"
     if not len(id_bounds) - 1 == len(values) == len(gains) == len(prints):
         yield "its arrays differ in length"
@@ -161,10 +166,6 @@ def _faults(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Iterator[s
         yield "its ids do not rise inside a candidate"
     if not keys.all():
         yield "it holds the key 0"
-
-
-def _cover(bounds: Offsets, size: int) -> bool:
-    return len(bounds) > 0 and bounds[0] == 0 and bounds[-1] == size and bool((bounds[1:] >= bounds[:-1]).all())
 
 
 def _rising(ids: Ids, bounds: Offsets) -> bool:

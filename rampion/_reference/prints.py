@@ -1,11 +1,10 @@
-"""The ids of candidates in order, how often each stands, and the fingerprints of candidates.
+"""Fingerprints of candidates.
 
-Twin: rampion/_core/arrange.pyx
+Twin: rampion/_core/prints.pyx
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -14,20 +13,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 WORD = (1 << 64) - 1
-
-
-def arrange(bounds: NDArray[np.int64], work: NDArray[np.uint32], ids: NDArray[np.uint32]) -> None:
-    """Sort every span of ids. Work holds 1024 numbers more than the longest."""
-    known = ids.tolist()
-    for start, end in pairwise(bounds.tolist()):
-        known[start:end] = sorted(known[start:end])
-    ids[:] = known
-
-
-def tally(ids: NDArray[np.uint32], counts: NDArray[np.uint32]) -> None:
-    """Count every id once more."""
-    for one, count in Counter(ids.tolist()).items():
-        counts[one] += count
 
 
 def prints(
