@@ -91,8 +91,9 @@ def measure(name: str, system: BlockDecoder, dev: Parallel, test: Parallel) -> N
         return lambda: bleu(system.best(part.source, weights), part.references)
 
     def oracle() -> float:
-        found = system.oracle(dev.source, dev.references, Oracle(reordering=system.settings.reordering))
-        return 100 * float(np.concatenate([part.scores[part.bounds[:-1]] for _, part in found]).mean())
+        criterion = Oracle(reordering=system.settings.reordering)
+        found = system.oracle(dev.source, dev.references, criterion, lambda _, best: best.scores[best.bounds[:-1]])
+        return 100 * float(np.concatenate(list(found)).mean())
 
     def tuned() -> Weights:
         lines, recipe = list(dev.source), RECIPES["mira"].set(iterations=ITERATIONS, k=K)

@@ -123,10 +123,9 @@ class BlockDecoder:
         """The k best derivations of every segment."""
         lines = Texts.of(segments)
 
-        def listed(batch: Batch, graph: Graph) -> Told:
-            return self.tell(batch, kbest(graph, k, self.said(batch) if self.distinct else None))
-
-        told = list(self.search(lines, self.model(weights), listed))
+        told = list(
+            self.search(lines, self.model(weights), lambda batch, graph: self.tell(batch, self.kbest(batch, graph, k)))
+        )
         return candidates(
             Texts.of(map(str, range(len(lines)))),
             Texts.join([part.texts for part in told]),
@@ -206,19 +205,28 @@ class BlockDecoder:
             segments, lambda batch: work(batch, search(batch.sentences, batch.options, model, self.settings))
         )
 
+    def kbest(self, batch: Batch, graph: Graph, k: int) -> Derivations:
+        """The k best derivations of every sentence of a batch."""
+        return kbest(graph, k, self.said(batch) if self.distinct else None)
+
     def tell(self, batch: Batch, derivations: Derivations) -> Told:
         """Texts and features of derivations."""
         keys, bounds = self.templates.emit(batch.sentences, batch.options, derivations)
-        values = self.values(batch, derivations, self.logs(batch, derivations))
+        values = np.zeros((len(derivations.scores), 0))
+        if self.names:
+            heard = any(name.startswith("LM") for name in self.names)
+            values = self.values(batch, derivations, self.logs(batch, derivations) if heard else np.zeros(0))
         return Told(derivations, self.texts(batch, derivations), values, keys, bounds)
 
-    def oracle(self, segments: Texts, references: References, criterion: Oracle) -> Iterator[tuple[Batch, Derivations]]:
-        """The sequences of highest BLEU in this decoder's search space, batch by batch; their scores are BLEU."""
+    def oracle(
+        self, segments: Texts, references: References, criterion: Oracle, work: Callable[[Batch, Derivations], T]
+    ) -> Iterator[T]:
+        """What the work makes of the sequences of highest BLEU in the search space, in order; their scores are BLEU."""
 
-        def one(batch: Batch) -> tuple[Batch, Derivations]:
+        def one(batch: Batch) -> T:
             rows = np.arange(batch.first, batch.first + len(batch.sentences.bounds) - 1)
             wanted = truth(segments.take(rows), references.take(rows), self.blocks.vocabularies.target)
-            return batch, criterion(batch.sentences, batch.options, self.blocks.blocks, wanted)
+            return work(batch, criterion(batch.sentences, batch.options, self.blocks.blocks, wanted))
 
         return self.batches(segments, one)
 

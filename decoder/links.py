@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -119,8 +119,15 @@ def read(path: FilePath, lengths: tuple[Offsets, Offsets] | None = None) -> Alig
 
     With the numbers of words of the source and target sentences, it must fit them.
     """
-    where, texts = shown(path), []
-    for line, text in lines(path):
+    return parsed(lines(path), shown(path), lengths)
+
+
+def parsed(
+    numbered: Iterable[tuple[int, str]], where: str, lengths: tuple[Offsets, Offsets] | None = None
+) -> Alignment:
+    """The alignment in lines with their numbers; `where` is what a message calls the whole."""
+    texts = []
+    for line, text in numbered:
         if not _POINTS.fullmatch(text):
             wrong = next(point for point in text.split() if not _POINTS.fullmatch(point))
             raise FormatError.at(where, line, f"{wrong[:60]!r} is no point; expected 'source-target', for example 0-1")

@@ -160,16 +160,21 @@ class Templates:
         self._joins.clear()
 
     def _name(self, name: str) -> None:
-        taken = (*NAMES, *self._functions, *self._pairs)
+        taken = (*NAMES, *self.own)
         if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII) or name in taken:
             raise RecipeError(
                 f"a template cannot be called {name!r}; take letters and digits, and none of {', '.join(taken)}"
             )
 
+    @property
+    def own(self) -> tuple[str, ...]:
+        """The templates of the user, by name."""
+        return (*self._functions, *self._pairs)
+
     def fires(self, label: str) -> bool:
         """Whether features of this template are in use."""
         built_in = label in NAMES and self.mask >> NAMES.index(label) & 1
-        return bool(built_in) or label in self._functions or label in self._pairs
+        return bool(built_in) or label in self.own
 
     def prepare(self, blocks: Ids) -> None:
         """Ask the user's templates about those of the blocks that they have not seen."""
@@ -275,7 +280,7 @@ class Templates:
 
     def _keys(self, label: str, arguments: Sequence[list[str]], count: int, lenient: bool) -> KeyRow:
         """The keys of names of one template with so many arguments."""
-        if label in self._functions or label in self._pairs:
+        if label in self.own:
             joined = Texts.of("/".join([label, *one]) for one in arguments)
             with self._lock:
                 return self.users.intern_all(joined).astype(np.uint64) | USERS

@@ -25,12 +25,13 @@ class Keys:
     key, its weight and its id share a cache line.
     """
 
-    __slots__ = ("_size", "counts", "slots")
+    __slots__ = ("_size", "counts", "edition", "slots")
 
     def __init__(self, capacity: int = 1 << 12) -> None:
         self.slots: NDArray[Any] = np.zeros(max(capacity, 1) * 5 // 4 + 1, SLOT)
         self.counts: Ids = np.zeros(max(capacity, 1), np.uint32)
         self._size: NDArray[np.int64] = np.zeros(1, np.int64)
+        self.edition = 0  # another one has other weights; new features weigh nothing, as unknown ones do
 
     @classmethod
     def of(cls, keys: KeyRow, counts: Ids) -> Keys:
@@ -88,6 +89,7 @@ class Keys:
                 f"the weight of feature {index} is {weights[index]}; expected a finite number"
             )
         _kernels.refresh(single, self.slots)
+        self.edition += 1
 
     def listed(self) -> KeyRow:
         """All keys in id order."""
@@ -108,13 +110,15 @@ class Keys:
         places = np.full(len(self), ABSENT, np.uint32)
         places[order] = np.arange(len(order), dtype=np.uint32)
         self._rebuild(len(order), places)
+        self.edition += 1
         return places
 
     def _rebuild(self, capacity: int, places: Ids) -> None:
         """Move to a table of that capacity, with new ids."""
-        old, counts = self.slots, self.counts[: len(self)]
+        old, counts, edition = self.slots, self.counts[: len(self)], self.edition
         kept = places != ABSENT
         self.__init__(capacity)  # type: ignore[misc]
+        self.edition = edition
         self._size[0] = np.count_nonzero(kept)
         self.counts[places[kept]] = counts[kept]
         _kernels.settle(old, places, ABSENT, self.slots)

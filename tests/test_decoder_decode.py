@@ -120,15 +120,19 @@ def test_swapping_reaches_more_than_monotone_order():
     corpus, _, _ = toy()
     means = []
     for reordering in (MON, Search().reordering):
-        parts = decoder().oracle(corpus.dev.source, corpus.dev.references, Oracle(reordering=reordering))
-        means.append(np.mean(np.concatenate([found.scores[found.bounds[:-1]] for _, found in parts])))
+        parts = decoder().oracle(
+            corpus.dev.source, corpus.dev.references, Oracle(reordering=reordering),
+            lambda _, found: found.scores[found.bounds[:-1]],
+        )  # fmt: skip
+        means.append(np.mean(np.concatenate(list(parts))))
     assert means[1] > means[0]
 
 
 def test_oracle_scores_are_sentence_bleu_of_their_texts():
     corpus, _, _ = toy()
     system = decoder()
-    for batch, found in system.oracle(corpus.dev.source, corpus.dev.references, Oracle()):
+    parts = system.oracle(corpus.dev.source, corpus.dev.references, Oracle(), lambda batch, found: (batch, found))
+    for batch, found in parts:
         spelt = system.texts(batch, found)
         rows = np.arange(batch.first, batch.first + len(found.bounds) - 1)
         metric = named("bleu")

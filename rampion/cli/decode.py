@@ -226,14 +226,14 @@ def _oracle(system: Any, lines: Texts, refs: list[str], out: str) -> dict[str, A
     labels = Texts.of(map(str, range(len(lines))))
     given = references.read(refs, labels, aligned=True)
     criterion = Oracle(best=1, reordering=system.settings.reordering)
-    parts, scores = [], []
-    for batch, derivations in system.oracle(lines, given, criterion):
-        parts.append(system.texts(batch, derivations))
-        scores.append(derivations.scores)
-    best, bleu = Texts.join(parts), named("bleu")
+    found = list(system.oracle(lines, given, criterion, lambda batch, best: (system.texts(batch, best), best.scores)))
+    best, bleu = Texts.join([said for said, _ in found]), named("bleu")
     texts.write(out, best)
     total = bleu.statistics(best, np.arange(len(best) + 1), given).sum(axis=0)
-    return {"sentence_bleu": float(np.concatenate(scores).mean()), "corpus_bleu": bleu.score(total)}
+    return {
+        "sentence_bleu": float(np.concatenate([scores for _, scores in found]).mean()),
+        "corpus_bleu": bleu.score(total),
+    }
 
 
 def _derivations(system: Any, lines: Texts, weights: Mapping[str, float], k: int, path: str) -> dict[str, Any]:

@@ -1,0 +1,197 @@
+"""From a folder of parallel text to a decoder: word alignment, blocks and language model, each made once and kept."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from itertools import count
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from decoder import align, extract, kneser, links, lm
+from decoder.blocks import BlockSet
+from decoder.corpus import Corpus, Parallel
+from decoder.covering import covering
+from decoder.decoder import BlockDecoder
+from decoder.keyed import KeyedBlockDecoder
+from decoder.links import Alignment
+from decoder.lm import Lm
+from decoder.search import Search
+from decoder.states import Reordering
+from rampion.errors import InputError, RecipeError, StoreError
+from rampion.formats.files import FilePath, replacing
+
+SETTINGS, LINKS, BLOCKS, MODEL = "settings.json", "links.gz", "system.blocks", "system.lm"
+Watch = Callable[[str, int, int], None]  # the stage, how much of it is done, of how much
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a system is made of.
+
+    pair      the languages, SRC-TGT, where the folder leaves them open
+    order     of the language model
+    longest   words of a phrase, on either side
+    least     occurrences of a block
+    top       blocks of a source phrase, the most frequent; 0 is all
+    covering  whether only the pairs that the test needs are trained on (S10.3); the language model hears all
+    """
+
+    pair: str | None = None
+    order: int = 3
+    longest: int = 7
+    least: int = 1
+    top: int = 100
+    covering: bool = False
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.order <= kneser.HIGHEST:
+            raise RecipeError(f"order {self.order}: a language model has 1 to {kneser.HIGHEST}")
+        _ = self.rules
+
+    @property
+    def rules(self) -> extract.Settings:
+        """Which blocks to keep."""
+        return extract.Settings(self.longest, least=self.least, top=self.top)
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A corpus, the pairs to train on being those of the blocks, and what was learnt from it."""
+
+    corpus: Corpus
+    settings: Settings
+    blocks: BlockSet
+    lm: Lm
+
+    @classmethod
+    def prepare(
+        cls,
+        corpus: FilePath,
+        folder: FilePath,
+        settings: Settings | None = None,
+        threads: int | None = None,
+        progress: Watch | None = None,
+    ) -> System:
+        """The system of a corpus. What the folder holds of it already is taken from there; the rest is made and kept.
+
+        Every file is written whole or not at all, so that whoever was interrupted goes on. Threads change nothing.
+        """
+        settings, watch = settings or Settings(), progress or _nobody
+        text = Corpus.load(corpus, settings.pair)
+        for name, part in (("train", text.train), ("dev", text.dev), ("test", text.test)):
+            if not part:
+                files = " and ".join(f"{name}.{language}" for language in text.languages)
+                raise InputError(f"{corpus}: has no {name} text; expected sentences in {files}")
+        home = _settled(Path(folder), settings, text)
+
+        def estimated(path: Path) -> None:
+            def told(_: str, done: int, total: int) -> None:
+                watch("language model", done, total)
+
+            kneser.estimate(text.train.target, settings.order, progress=told).lm.write(path)
+
+        model = _kept(home / MODEL, lm.read, estimated)
+        train = text.train
+        if settings.covering and text.test:
+            train = train.take(covering(train.source, text.test.source)[0])
+
+        def extracted(path: Path) -> None:
+            def told(stage: str, done: int, total: int) -> None:
+                watch(f"{stage} blocks", done, total)
+
+            points = _aligned(train, str(corpus), home, threads, watch)
+            extract.build(train.source, train.target, points, settings.rules, threads=threads, watch=told).write(path)
+
+        blocks = _kept(home / BLOCKS, BlockSet.read, extracted)
+        return cls(replace(text, train=train), settings, blocks, model)
+
+    def decoder(
+        self,
+        features: str = "LM,all",
+        reordering: Reordering = Reordering(),  # noqa: B008 - a NamedTuple is immutable
+        *,
+        threads: int = 1,
+        beam: int = 100,
+        pops: int = 1000,
+        options: int = 20,
+        progress: Callable[[int], None] | None = None,
+    ) -> KeyedBlockDecoder:
+        """A decoder of this system; its `decoder` is the same one for lists with names."""
+        search, longest = Search(beam, pops, reordering=reordering), self.settings.longest
+        return KeyedBlockDecoder(
+            BlockDecoder(self.blocks, self.lm, features, search, options, longest, threads, progress=progress)
+        )
+
+
+def _nobody(stage: str, done: int, total: int) -> None:
+    """Watch nothing."""
+
+
+def _kept(path: Path, read: Callable[[Path], T], make: Callable[[Path], None]) -> T:
+    """What the file holds, which is made first if it is not there."""
+    if not path.exists():
+        make(path)
+    return read(path)
+
+
+def _aligned(train: Parallel, corpus: str, home: Path, threads: int | None, watch: Watch) -> Alignment:
+    """The alignment that the corpus gives, or else one that is made."""
+    lengths = links.lengths_of(train.source), links.lengths_of(train.target)
+    if train.links is not None:
+        return links.parsed(enumerate(train.links, 1), f"the alignment in {corpus}", lengths)
+    rounds = count(1)
+
+    def aligned(path: Path) -> None:
+        def told(_: align.Round) -> None:
+            watch("aligning", next(rounds), sum(align.ROUNDS))
+
+        links.write(path, align.align(train.source, train.target, threads=threads, watch=told))
+
+    return _kept(home / LINKS, lambda path: links.read(path, lengths), aligned)
+
+
+def _settled(home: Path, settings: Settings, text: Corpus) -> Path:
+    """The folder, which is of this corpus and these settings and of none other."""
+    facts = {name: value for name, value in asdict(settings).items() if name != "pair"}
+    facts["corpus"] = _print(text, settings.covering)
+    path = home / SETTINGS
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        found = json.loads(path.read_bytes()) if path.exists() else None
+    except OSError as error:
+        raise InputError(f"{home}: cannot be a folder to work in: {error.strerror}; name another") from error
+    except ValueError as error:
+        raise StoreError(f"{path}: is damaged; name a new folder") from error
+    if found is None:
+        if strange := [name for name in (LINKS, BLOCKS, MODEL) if (home / name).exists()]:
+            raise StoreError(f"{home}: holds {strange[0]}, but no {SETTINGS} that tells of what; name a new folder")
+        with replacing(path) as file:
+            file.write(json.dumps(facts, indent=1).encode() + b"\n")
+    elif found != facts:
+        raise InputError(f"{home}: was made with {_differing(found, facts)}; take that again, or name a new folder")
+    return home
+
+
+def _differing(found: Any, facts: dict[str, Any]) -> str:
+    """What differs, as a phrase."""
+    if not isinstance(found, dict) or found.keys() != facts.keys():
+        return "settings of another version"
+    wrong = [f"{name} {found[name]}, not {facts[name]}" for name in facts if found[name] != facts[name]]
+    return " and ".join("another corpus" if item.startswith("corpus") else item for item in wrong)
+
+
+def _print(text: Corpus, covering: bool) -> str:
+    """A name of the text that a system is made of."""
+    digest = hashlib.sha256()
+    test = text.test.source if covering and text.test else None
+    for texts in (text.train.source, text.train.target, text.train.links, test):
+        for array in (texts.bounds, texts.blob) if texts is not None else ():
+            digest.update(f"{array.size} ".encode())
+            digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()[:16]
