@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -26,7 +27,10 @@ def draw(
     y: str = "BLEU",
     logarithmic: bool = False,
 ) -> None:
-    """A line for each series of points. Names like `A, B` belong together: A has a colour and a mark, B a stroke."""
+    """A line for each series of points. Names like `A, B` belong together: A has a colour and a mark, B a stroke.
+
+    Values that are not finite, or not positive where the axis is logarithmic, have no place and are left out.
+    """
     try:
         from matplotlib import rc_context
         from matplotlib.figure import Figure
@@ -46,15 +50,16 @@ def draw(
         firsts, lasts = (list(dict.fromkeys(column)) for column in zip(*parts, strict=True))
         for (name, points), (first, last) in zip(lines.items(), parts, strict=True):
             n = firsts.index(first)
+            shown = [(at, value) for at, value in points if math.isfinite(value) and (value > 0 or not logarithmic)]
             axes.plot(
-                [at for at, _ in points],
-                [value for _, value in points],
+                [at for at, _ in shown],
+                [value for _, value in shown],
                 label=name,
                 color=COLOURS[n % len(COLOURS)],
                 linestyle=STROKES[lasts.index(last) % len(STROKES)],
                 marker=MARKS[n % len(MARKS)],
                 markersize=4,
-                markevery=max(1, len(points) // 15),
+                markevery=max(1, len(shown) // 15),
             )
         axes.set(title=title, xlabel=x, ylabel=y, yscale="log" if logarithmic else "linear")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))

@@ -171,10 +171,13 @@ TOY = Experiment(
 class Maker:
     """Makes runs without a decoder, and remembers which; breaks down at a row if told to."""
 
-    def __init__(self, stops: str = "") -> None:
-        self.made, self.stops = [], stops
+    def __init__(self, stops: str = "", **asked) -> None:
+        self.made, self.stops, self.common = [], stops, asked
 
-    def __call__(self, row, seed, folder):
+    def asked(self, row):
+        return self.common
+
+    def make(self, row, seed, folder):
         if row.label == self.stops:
             raise RuntimeError("power cut")
         assert folder.is_dir()
@@ -184,37 +187,37 @@ class Maker:
 
 
 def test_rows_are_run_in_order_and_read_back(tmp_path):
-    maker, told = Maker(), []
-    outcomes = run(TOY, tmp_path, [1, 2], {"scale": "small"}, maker, told.append)
+    maker, told = Maker(scale="small"), []
+    outcomes = run(TOY, tmp_path, [1, 2], maker, told.append)
     assert maker.made == [("best there is", 1), ("A & B", 1), ("A & B", 2), ("C", 1), ("C", 2)]
     assert told[2] == "toy/table-1: A & B (2 of 3), seed 2"
     assert (tmp_path / "rows" / "a-b" / "seed-2").is_dir()
-    again = Maker()
-    kept = run(TOY, tmp_path, [1, 2], {"scale": "small"}, again)
+    again = Maker(scale="small")
+    kept = run(TOY, tmp_path, [1, 2], again)
     assert again.made == []
     assert results(TOY, kept, findings(TOY, kept)) == results(TOY, outcomes, findings(TOY, outcomes))
 
 
 def test_a_run_that_broke_down_goes_on_where_it_was(tmp_path):
     with pytest.raises(RuntimeError, match="power cut"):
-        run(TOY, tmp_path, [1], {}, Maker(stops="C"))
+        run(TOY, tmp_path, [1], Maker(stops="C"))
     maker = Maker()
-    run(TOY, tmp_path, [1], {}, maker)
+    run(TOY, tmp_path, [1], maker)
     assert maker.made == [("C", 1)]
-    run(TOY, tmp_path, [1, 7], {}, maker)
+    run(TOY, tmp_path, [1, 7], maker)
     assert maker.made[1:] == [("A & B", 7), ("C", 7)]
 
 
 def test_what_was_asked_otherwise_is_not_taken_for_an_answer(tmp_path):
-    run(TOY, tmp_path, [1], {"iterations": 8}, Maker())
+    run(TOY, tmp_path, [1], Maker(iterations=8))
     with pytest.raises(
         InputError, match="best-there-is/seed-1: was run with iterations 8, and 30 is asked for; name another folder"
     ):
-        run(TOY, tmp_path, [1], {"iterations": 30}, Maker())
+        run(TOY, tmp_path, [1], Maker(iterations=30))
 
 
 def test_results_hold_what_was_measured_and_judged(tmp_path):
-    outcomes = run(TOY, tmp_path, [1, 2], {}, Maker())
+    outcomes = run(TOY, tmp_path, [1, 2], Maker())
     found = findings(TOY, outcomes)
     assert [finding.verdict for finding in found] == ["holds", "does not hold"]
     facts = json.loads(json.dumps(results(TOY, outcomes, found)))

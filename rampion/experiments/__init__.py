@@ -1,7 +1,7 @@
 """The papers' tables and figures as data: what to run, what the papers found, and what must come out.
 
-A row is a run, or the same run from several seeds. `make_run` says how a row becomes numbers; it comes from outside,
-since experiments know of no decoder. What a run has measured is kept, and whoever asks again is answered at once.
+A row is a run, or the same run from several seeds. A `Maker` turns a row into numbers; it comes from outside, since
+experiments know of no decoder. What a run has measured is kept, and whoever asks again is answered at once.
 """
 
 from __future__ import annotations
@@ -72,6 +72,11 @@ class Experiment:
     note: str = ""
     picture: Picture | None = None
 
+    @property
+    def file(self) -> str:
+        """What its results are called, without an ending."""
+        return self.name.partition("/")[2]
+
 
 class Finding(NamedTuple):
     """What became of a relation."""
@@ -81,7 +86,18 @@ class Finding(NamedTuple):
     verdict: Verdict
 
 
-MakeRun = Callable[[Row, int, Path], Outcome]  # a row, a seed, and a folder of its own
+class Maker(Protocol):
+    """Whoever knows how a row becomes numbers."""
+
+    def asked(self, row: Row) -> Mapping[str, Any]:
+        """What the numbers depend on besides the row and the seed."""
+        ...
+
+    def make(self, row: Row, seed: int, folder: Path) -> Outcome:
+        """A run, in a folder of its own; what an interrupted one has left there may be used."""
+        ...
+
+
 Watch = Callable[[str], None]
 
 
@@ -104,23 +120,22 @@ def run(
     experiment: Experiment,
     out: Path,
     seeds: Sequence[int],
-    asked: Mapping[str, Any],
-    make_run: MakeRun,
+    maker: Maker,
     watch: Watch = lambda _: None,
 ) -> dict[str, list[Outcome]]:
-    """The outcomes of every row, made in order or read back from OUT/rows; `asked` is what else they depend on."""
+    """The outcomes of every row, made in order or read back from OUT/rows."""
     outcomes: dict[str, list[Outcome]] = {}
     for number, row in enumerate(experiment.rows, 1):
         for seed in seeds if row.settings.seeded else seeds[:1]:
             folder = out / "rows" / row.folder / f"seed-{seed}"
-            question = {**asked, **asdict(row.settings)}
+            question = {**maker.asked(row), **asdict(row.settings)}
             kept = folder / "outcome"
             if kept.exists():
                 outcome = Outcome.read(kept, question)
             else:
                 watch(f"{experiment.name}: {row.label} ({number} of {len(experiment.rows)}), seed {seed}")
                 folder.mkdir(parents=True, exist_ok=True)
-                outcome = make_run(row, seed, folder)
+                outcome = maker.make(row, seed, folder)
                 outcome.write(kept, question)
             outcomes.setdefault(row.label, []).append(outcome)
     return outcomes
