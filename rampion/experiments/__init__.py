@@ -6,6 +6,7 @@ experiments know of no decoder. What a run has measured is kept, and whoever ask
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib import import_module
@@ -163,7 +164,11 @@ def results(experiment: Experiment, outcomes: Outcomes, found: Sequence[Finding]
                 "paper": dict(row.paper),
                 "measured": dict(_measured(experiment, outcomes[row.label])),
                 "curves": [
-                    {name: points.tolist() for name, points in one.curves.items()} for one in outcomes[row.label]
+                    {
+                        name: [point if math.isfinite(point) else None for point in points.tolist()]
+                        for name, points in one.curves.items()
+                    }
+                    for one in outcomes[row.label]
                 ],
                 "runs": [dict(one.facts) for one in outcomes[row.label]],
             }
