@@ -95,8 +95,8 @@ def recorded(fired: Fired, gains: Reals, table: Keys, seen: Seen, first: int = 0
     whole = covers(fired.bounds, n) and covers(fired.key_bounds, len(fired.keys))
     if not (whole and n == len(fired.values) == len(fired.key_bounds) - 1):
         raise InputError(
-            f"segment {first} and after: what the decoder tells does not fit together; expected bounds that rise from 0 "
-            "to the number of candidates, and of keys"
+            f"segment {first} and after: what the decoder tells does not fit together; expected bounds that rise from "
+            "0 to the number of candidates, and of keys"
         )
     for what, numbers in (("gain", gains[:, None]), ("value", fired.values)):
         if not np.isfinite(numbers).all():
