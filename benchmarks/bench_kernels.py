@@ -477,6 +477,27 @@ def listed(load: Load) -> Race:
     )  # fmt: skip
 
 
+def prints(load: Load) -> Race:
+    bounds, keys = load.rows.entry_bounds, Table.of(load).keys
+    values = load.random.integers(0, 2**64, (len(bounds) - 1, 2), np.uint64)
+    told = np.empty(len(values), np.uint64)
+    columns = mixed(np.arange(values.shape[1], dtype=np.uint64))
+    return Race(
+        "prints", len(keys), "key",
+        lambda: (bounds, keys, values, told),
+        lambda arguments: arguments[-1:],
+        {"NumPy": lambda: 1 + np.add.reduceat(mixed(keys), bounds[:-1]) + mixed(values ^ columns).sum(axis=1)},
+    )  # fmt: skip
+
+
+def mixed(numbers: Array) -> Array:
+    """The mixer of splitmix64."""
+    numbers = numbers + np.uint64(0x9E3779B97F4A7C15)
+    numbers = (numbers ^ numbers >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
+    numbers = (numbers ^ numbers >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
+    return numbers ^ numbers >> np.uint64(31)
+
+
 def _fields(slots: Array) -> Array:
     """Packed slots as plain bytes."""
     return slots.view(np.uint8)
@@ -607,6 +628,7 @@ RACES: dict[str, Callable[[Load], Race]] = {
     "refresh": refresh,
     "settle": settle,
     "weigh": weigh,
+    "prints": prints,
     "find": find,
     "parse": parse,
     "cut": cut,

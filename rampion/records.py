@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rampion import _kernels
+from rampion.errors import InputError
 from rampion.keys import Keys
 from rampion.text import Texts
 
@@ -36,7 +40,8 @@ class Fired(NamedTuple):
 class Records(NamedTuple):
     """Candidates of consecutive segments: ids of a Keys table, rising inside a candidate; one that counts 3 thrice.
 
-    Gains are what the metric says, larger is better. Equal features have equal prints.
+    Gains are what the metric says, larger is better. Equal features have equal prints, and others different ones
+    unless two of 2^64 numbers meet.
     """
 
     bounds: Offsets
@@ -45,3 +50,85 @@ class Records(NamedTuple):
     values: Reals
     gains: Reals
     prints: KeyRow
+
+    @classmethod
+    def join(cls, parts: Sequence[Records]) -> Records:
+        """All segments of all parts, at least one, in order."""
+        return cls(
+            _chain([part.bounds for part in parts]),
+            _chain([part.id_bounds for part in parts]),
+            np.concatenate([part.ids for part in parts]),
+            np.concatenate([part.values for part in parts]),
+            np.concatenate([part.gains for part in parts]),
+            np.concatenate([part.prints for part in parts]),
+        )
+
+
+class Seen:
+    """The prints of every segment's candidates."""
+
+    __slots__ = ("_counts", "_prints")
+
+    def __init__(self, segments: int) -> None:
+        self._prints: KeyRow = np.zeros((1, segments), np.uint64)  # a segment's stand in its column; 0 is none
+        self._counts: Offsets = np.zeros(segments, np.int64)
+
+    def admit(self, first: int, bounds: Offsets, prints: KeyRow) -> NDArray[np.bool_]:
+        """Which candidates, of the segments from the first on, are new to their segment; from now on none is."""
+        fresh, lengths = np.zeros(len(prints), bool), np.diff(bounds)
+        counts, longest = self._counts[first : first + len(lengths)], int(lengths.max(initial=0))
+        while len(self._prints) < counts.max(initial=0) + longest:
+            self._prints = np.concatenate([self._prints, np.zeros_like(self._prints)])
+        known = self._prints[:, first : first + len(lengths)]
+        for rank in range(longest):
+            at = np.where(lengths > rank, bounds[:-1] + rank, bounds[0])
+            new = (lengths > rank) & (known[: counts.max()] != prints[at]).all(axis=0)
+            fresh[at[new]] = True
+            known[counts[new], np.flatnonzero(new)] = prints[at[new]]
+            counts += new
+        return fresh
+
+
+def recorded(fired: Fired, gains: Reals, table: Keys, seen: Seen, first: int = 0) -> Records:
+    """Those candidates of the segments from the first on that are new to them; only their keys are counted."""
+    n = len(gains)
+    whole = covers(fired.bounds, n) and covers(fired.key_bounds, len(fired.keys))
+    if not (whole and n == len(fired.values) == len(fired.key_bounds) - 1):
+        raise InputError(
+            f"segment {first} and after: what the decoder tells does not fit together; expected bounds that rise from "
+            "0 to the number of candidates, and of keys"
+        )
+    for what, numbers in (("gain", gains[:, None]), ("value", fired.values)):
+        if not np.isfinite(numbers).all():
+            i, column = np.argwhere(~np.isfinite(numbers))[0]
+            segment = first + int(np.searchsorted(fired.bounds, i, "right")) - 1
+            raise InputError(
+                f"segment {segment}: {what} {column} of a candidate is {numbers[i, column]}; expected a finite number"
+            )
+    prints = np.empty(n, np.uint64)
+    values = np.add(fired.values, 0.0, order="C").view(np.uint64)  # -0 becomes 0
+    _kernels.prints(fired.key_bounds, fired.keys, values, prints)
+    new = seen.admit(first, fired.bounds, prints)
+    lengths = np.diff(fired.key_bounds)
+    ids = table.enter(fired.keys if new.all() else fired.keys[np.repeat(new, lengths)])
+    id_bounds = ends(lengths[new])
+    for start, end in pairwise(id_bounds.tolist()):
+        ids[start:end].sort()
+    return Records(ends(new)[fired.bounds], id_bounds, ids, fired.values[new], gains[new], prints[new])
+
+
+def ends(lengths: NDArray[Any]) -> Offsets:
+    """The bounds of spans that long."""
+    bounds = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=bounds[1:])
+    return bounds
+
+
+def covers(bounds: Offsets, size: int) -> bool:
+    """Whether they are bounds of spans, one after another, of so many things."""
+    return len(bounds) > 0 and bounds[0] == 0 and bounds[-1] == size and bool((bounds[1:] >= bounds[:-1]).all())
+
+
+def _chain(bounds: Sequence[Offsets]) -> Offsets:
+    """The bounds of all spans, one after another."""
+    return ends(np.concatenate([np.diff(one) for one in bounds]))

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rampion.cli import app, table
 from rampion.cli.options import Json, Lenient, Lists, read_runs
+
+if TYPE_CHECKING:
+    from rampion.formats.records import Part
 
 stores = typer.Typer(
     no_args_is_help=True, help="Keep lists in binary form: quick to open, every byte under a checksum."
@@ -35,28 +40,55 @@ def pack(
     )
 
 
-@stores.command(epilog="[bold]Example[/bold]\n\n  rampion store verify dev.store")
+@stores.command(
+    epilog="[bold]Examples[/bold]\n\n  rampion store verify dev.store\n\n  rampion store verify run   (its sets)"
+)
 def verify(
-    files: Annotated[list[str], typer.Argument(metavar="STORE", help="Stores to check.", show_default=False)],
+    paths: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="STORE", help="Stores, files of records, or folders of them: a run's.", show_default=False
+        ),
+    ],
     as_json: Json = False,
 ) -> None:
     """Check every byte of a store, and that its parts fit together."""
-    from rampion.formats import store
-
-    facts = []
-    for path in files:
-        found = store.read(path)
-        facts.append(
-            {
-                "store": path,
-                "segments": len(found.segments),
-                "candidates": len(found),
-                "features": len(found.features),
-                "dense": found.features.width,
-            }
-        )
+    facts = [fact for path in paths for fact in _checked(path)]
     if as_json:
         table.show_json(facts)
     else:
-        table.show([tuple(fact.values()) for fact in facts], ["store", "segments", "candidates", "features", "dense"])
+        table.show([tuple(fact.values()) for fact in facts], list(facts[0]))
         typer.echo("whole")
+
+
+def _checked(path: str) -> Iterator[dict[str, str | int]]:
+    """What each file there holds."""
+    from rampion.formats import records, store
+
+    if os.path.isdir(path):
+        sets = os.path.join(path, "sets")
+        folder = sets if os.path.isdir(sets) else path
+        for name, part in records.Sets.open(folder).parts.items():
+            yield _told(os.path.join(folder, name + records.ENDING), part)
+    elif path.endswith(records.ENDING):
+        yield _told(path, records.read(path))
+    else:
+        found = store.read(path)
+        features = found.features
+        yield _fact(path, len(found.segments), len(found), len(features), features.width)
+
+
+def _told(path: str, part: Part) -> dict[str, str | int]:
+    segments, width = part.shape
+    return _fact(path, segments, len(part.records.gains), part.known, width)
+
+
+def _fact(path: str, segments: int, candidates: int, features: int, dense: int) -> dict[str, str | int]:
+    return {
+        "store": path,
+        "segments": segments,
+        "candidates": candidates,
+        "features": features,
+        "dense": dense,
+        "bytes": os.stat(path).st_size,
+    }

@@ -37,12 +37,13 @@ def write(path: FilePath, kind: str, arrays: Mapping[str, Array], meta: Mapping[
     """Write the arrays; meta is whatever JSON can hold."""
     if str(path).endswith((".gz", ".zst")):
         raise InputError(f"{path}: a binary file is mapped into memory and cannot be packed; drop the ending")
-    parts, entries = [], []
+    parts, entries = list[bytes | memoryview](), []
     for name, array in arrays.items():
         packed = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
-        content = packed.tobytes() + bytes(-packed.nbytes % _ALIGN)
-        entries.append({"name": name, "dtype": packed.dtype.str, "shape": packed.shape, "crc32": zlib.crc32(content)})
-        parts.append(content)
+        content, filling = packed.reshape(-1).view(np.uint8).data, bytes(-packed.nbytes % _ALIGN)
+        crc = zlib.crc32(filling, zlib.crc32(content))
+        entries.append({"name": name, "dtype": packed.dtype.str, "shape": packed.shape, "crc32": crc})
+        parts += [content, filling]
     header = json.dumps({"kind": kind, "meta": meta, "arrays": entries}, allow_nan=False).encode()
     header += b" " * (-(len(header) + _START.size) % _ALIGN)
     with replacing(path) as file:
