@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -17,6 +18,9 @@ from rampion.experiments.samples import BLEU, MEAN, MEASURES, Outcome, Settled, 
 from rampion.experiments.tillmann_zhang import EXPERIMENTS, SCALES, TABLE_5, table_5
 from rampion.experiments.verdicts import Above, Judged, Never, Quantity, Ratio, decided, together
 from rampion.significance import Interval, bootstrap, paired_bootstrap
+
+
+ROOT = Path(__file__).resolve().parent.parent
 
 
 def values(*numbers: float) -> Outcome:
@@ -276,6 +280,12 @@ def test_numbers_of_the_paper():
     assert papers["figure-2", "SWAP all"]["train first"] == 19
     assert papers["figure-3", "SWAP all & LM"]["settled"] == 8
     assert SCALES["full"][2:] == (230_000, 30)
+
+
+def test_scales_are_in_the_page():
+    page = (ROOT / "docs/reproduce.md").read_text("utf-8")
+    for name, scale in SCALES.items():
+        assert f"| {name} | {' | '.join(f'{number:,}' for number in scale)} |" in page
 
 
 def test_experiments_are_found_by_name():
