@@ -23,6 +23,7 @@ Numbers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 EXACT = 1e-12  # how far above its minimum an objective may be left, relative to 1 or to the objective if that is more
+ROUNDING = 4e-15  # a pull that is no more than this, of unit vectors, is none
 SAME = 1e-8  # two values of psi this close are both the greatest
 SLACK = 1e-7  # what rounding may add to a law
 
@@ -89,8 +90,6 @@ class Problem:
         ||x||^2 for x = (sqrt(l2) w, xi / sqrt(n)), and the least such x with u.w + xi >= h in every row is the
         residual of a non-negative least squares (Lawson & Hanson 1974, chapter 23).
         """
-        from scipy.optimize import nnls
-
         rows = np.arange(len(self.gaps)) if relevant is None else np.flatnonzero(relevant[self.candidates])
         width, pairs = self.differences.shape[1], int(self.pairs[-1]) + 1
         if not len(rows):
@@ -101,7 +100,7 @@ class Problem:
         sides[np.arange(len(rows)), width + self.pairs[rows]] = np.sqrt(pairs)
         system = np.vstack([sides.T, needed])
         target = np.append(np.zeros(width + pairs), 1)
-        shares, _ = nnls(system, target)
+        shares = _nonnegative(system, target)
         dual = shares / (1 - needed @ shares)
         point = dual @ sides
         weights: Vector = point[:width] / np.sqrt(self.l2)
@@ -124,6 +123,38 @@ class Problem:
         """Every pair's row of greatest psi, the first of equals."""
         found = np.flatnonzero(self.psi(weights) == self.greatest(weights)[self.pairs])
         return found[np.unique(self.pairs[found], return_index=True)[1]]
+
+
+def _nonnegative(system: Vector, target: Vector) -> Vector:
+    """The x >= 0 of least ||system x - target||: Lawson & Hanson's active set."""
+    sizes: Vector = np.linalg.norm(system, axis=0)
+    x: Vector = np.zeros(len(sizes))
+    used, barred = np.zeros((2, len(sizes)), np.bool_)
+
+    def least() -> Vector:
+        trial: Vector = np.zeros(len(x))
+        trial[used] = np.linalg.lstsq(system[:, used], target, rcond=None)[0]
+        return trial
+
+    for _ in range(3 * len(x)):
+        pulls = system.T @ (target - system @ x)
+        pulls[used | barred] = 0
+        new = int(np.argmax(pulls / sizes))
+        if pulls[new] <= ROUNDING * sizes[new]:
+            break
+        used[new] = True
+        trial = least()
+        if trial[new] <= 0:  # nothing but rounding has pulled
+            used[new], barred[new] = False, True
+            continue
+        while len(below := np.flatnonzero(trial < 0)):
+            steps = x[below] / (x[below] - trial[below])
+            x += steps.min() * (trial - x)
+            used[below[np.argmin(steps)]] = False
+            x[~used] = 0
+            trial = least()
+        x, barred[:] = trial, False
+    return x
 
 
 class Round(NamedTuple):
@@ -159,7 +190,7 @@ class Theorem(NamedTuple):
     """How the rounds compare with the theory: a law of `excess` holds where that is at most SLACK."""
 
     delta: Vector  # of every round
-    bound: Vector  # of delta by Theorem 1: infinite in the rounds of which it says nothing
+    bound: Vector  # of delta, by Theorem 1
     excess: dict[str, Vector]  # by law: left side minus right side
 
     @property
@@ -206,11 +237,14 @@ def _recursion(before: Vector, steepest: Vector, l2: float) -> Vector:
 
 
 def _bound(problem: Problem, steepest: float, count: int) -> Vector:
-    """Theorem 1: 2 A / (l - l* + 2) from round l* on; A = 2 M^2 / l2, l* = max(0, log2(Q(0) / A)) rounded up."""
-    scale = 2 * steepest**2 / problem.l2
-    start = max(0, ceil(log2(problem.objective(np.zeros(problem.differences.shape[1])) / scale))) if scale else 0
-    after = np.arange(1, count + 1) - start
-    return np.where(after >= 0, 2 * scale / np.maximum(after + 2, 1), inf)
+    """Theorem 1: with A = 2 M^2 / l2, 2 A / (l - l* + 2) from the first round l* on where Q(0) / 2^l is at most A.
+
+    Until then delta is halved every round, as the proof of Lemma 3 has it.
+    """
+    scale, start = 2 * steepest**2 / problem.l2, problem.objective(np.zeros(problem.differences.shape[1]))
+    first = max(0, ceil(log2(start / scale))) if scale else 0
+    after = np.arange(1, count + 1) - first
+    return np.where(after >= 0, 2 * scale / np.maximum(after + 2, 1), start / 2.0 ** np.arange(1, count + 1))
 
 
 def draw(
