@@ -18,9 +18,7 @@ from rampion.experiments.tillmann_zhang import SCALES, Scale, Theory, Training, 
 from rampion.text import References, Texts
 
 if TYPE_CHECKING:
-    from decoder.corpus import Parallel
-    from decoder.keyed import KeyedBlockDecoder
-    from decoder.system import System
+    from rampion.protocols import KeyedDecoder
     from rampion.relevant import Iteration
 
 TRUTHS = 5  # sequences that the oracle looks for; its best is what is measured (S10.4)
@@ -71,7 +69,7 @@ class Workshop:
         raise RecipeError(f"{row.label}: nobody knows how to make a {type(row.settings).__name__}")
 
     @cached_property
-    def system(self) -> System:
+    def system(self) -> Any:
         """Made from the sentences that are not learnt from: what a sentence gave itself would say it all too well."""
         from decoder.system import Settings, System
 
@@ -80,7 +78,7 @@ class Workshop:
         return System.prepare(corpus, self.out / "system", Settings(), self.threads)
 
     @cached_property
-    def lessons(self) -> Parallel:
+    def lessons(self) -> Any:
         """The sentences that weights are learnt from."""
         from decoder.corpus import Corpus
 
@@ -111,10 +109,13 @@ class Workshop:
             replace(whole, train=whole.train.take(left)).write(corpus)
         return corpus, lessons
 
-    def decoder(self, features: str, order: str) -> KeyedBlockDecoder:
+    def decoder(self, features: str, order: str) -> KeyedDecoder:
         from decoder.states import MON, Reordering
 
-        return self.system.decoder(features, MON if order == "MON" else Reordering(), threads=self.threads)
+        decoder: KeyedDecoder = self.system.decoder(
+            features, MON if order == "MON" else Reordering(), threads=self.threads
+        )
+        return decoder
 
     def oracle(self, truth: Truth) -> Outcome:
         """Training BLEU of the best sequence of every sentence."""
