@@ -26,6 +26,7 @@ MODULES = {
     "parse": ("cut", "parse"),
     "prints": ("prints",),
     "rank": ("rank", "regress"),
+    "refine": ("refine",),
     "resample": ("deal", "draw"),
     "respond": ("collect", "respond"),
     "score": ("score",),
@@ -79,6 +80,7 @@ if TYPE_CHECKING:
     from rampion._core.prints import prints as prints
     from rampion._core.rank import rank as rank
     from rampion._core.rank import regress as regress
+    from rampion._core.refine import refine as refine
     from rampion._core.resample import deal as deal
     from rampion._core.resample import draw as draw
     from rampion._core.respond import collect as collect

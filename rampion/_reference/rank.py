@@ -92,9 +92,7 @@ def regress(
 
 
 @np.errstate(over="ignore")
-def _pass(
-    slabs: Slabs, order: Offsets, steps: Steps, decay: float, weights: Singles, own: Reals
-) -> tuple[float, int]:
+def _pass(slabs: Slabs, order: Offsets, steps: Steps, decay: float, weights: Singles, own: Reals) -> tuple[float, int]:
     single, double = weights.tolist(), own.tolist()
     scale, objective, moved = 1.0, 0.0, 0
     for s in order.tolist():
