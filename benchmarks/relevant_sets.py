@@ -21,6 +21,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,9 +79,10 @@ class RelevantSets:
         return Records(bounds, _bounds(sizes), ids, np.empty((len(sizes), 0)), gains, prints)
 
     def steps(self) -> Iterator[Records]:
-        """One candidate of every sentence after another."""
-        for candidate in range(self.shape.candidates):
-            yield self.records(range(self.shape.sentences), range(candidate, candidate + 1))
+        """The truths of all sentences, then one more candidate of each after another."""
+        cuts = (0, *range(TRUTHS, self.shape.candidates + 1))
+        for start, end in pairwise(cuts):
+            yield self.records(range(self.shape.sentences), range(start, end))
 
     def _choose(self, part: slice) -> None:
         """Draw variants, and again where a candidate is like an earlier one."""
