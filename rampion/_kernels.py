@@ -24,6 +24,7 @@ MODULES = {
     "pack": ("pack",),
     "pairs": ("pairs",),
     "parse": ("cut", "parse"),
+    "refine": ("refine",),
     "resample": ("deal", "draw"),
     "score": ("score",),
     "words": ("words",),
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
     from rampion._core.pairs import pairs as pairs
     from rampion._core.parse import cut as cut
     from rampion._core.parse import parse as parse
+    from rampion._core.refine import refine as refine
     from rampion._core.resample import deal as deal
     from rampion._core.resample import draw as draw
     from rampion._core.score import score as score
