@@ -21,14 +21,15 @@ PLAIN = """
 #include <stdint.h>
 
 int64_t epoch(int64_t visits, const int64_t *order, int64_t candidates, int64_t truths, const int64_t *bounds,
-              const int32_t *ids, const double *gains, double rate, float *weights, double *scores) {
+              const int32_t *ids, const float *values, const double *gains, double rate, float *weights,
+              double *scores) {
     int64_t moved = 0;
     for (int64_t visit = 0; visit < visits; visit++) {
         int64_t first = order[visit] * candidates, s = 0, t = -1;
         double top = 0, step = 0;
         for (int64_t c = 0; c < candidates; c++) {
             float score = 0;
-            for (int64_t i = bounds[first + c]; i < bounds[first + c + 1]; i++) score += weights[ids[i]];
+            for (int64_t i = bounds[first + c]; i < bounds[first + c + 1]; i++) score += VALUE(i) * weights[ids[i]];
             scores[c] = score;
         }
         for (int64_t c = 1; c < truths; c++)
@@ -40,8 +41,8 @@ int64_t epoch(int64_t visits, const int64_t *order, int64_t candidates, int64_t 
         }
         if (t < 0) continue;
         moved++;
-        for (int64_t i = bounds[first + s]; i < bounds[first + s + 1]; i++) weights[ids[i]] += (float)step;
-        for (int64_t i = bounds[first + t]; i < bounds[first + t + 1]; i++) weights[ids[i]] -= (float)step;
+        for (int64_t i = bounds[first + s]; i < bounds[first + s + 1]; i++) weights[ids[i]] += VALUE(i) * (float)step;
+        for (int64_t i = bounds[first + t]; i < bounds[first + t + 1]; i++) weights[ids[i]] -= VALUE(i) * (float)step;
     }
     return moved;
 }
@@ -76,26 +77,27 @@ class Rows(NamedTuple):
         return truth, self.truths + worst, float(self.rate * gaps[worst] * slacks[worst])
 
 
-def plain(rows: Rows) -> Epoch:
-    """C, compiled here: a loop over sparse rows."""
+def plain(rows: Rows, valued: bool) -> Epoch:
+    """C, compiled here: a loop over sparse rows, with the values that they hold or knowing that all are 1."""
     with tempfile.TemporaryDirectory() as folder:
         source, made = Path(folder, "plain.c"), Path(folder, "plain.so")
         source.write_text(PLAIN)
         compiler = str(sysconfig.get_config_var("CC") or "cc").split()
-        subprocess.run([*compiler, *FLAGS, "-o", str(made), str(source)], check=True)
+        value = "-DVALUE(i)=values[i]" if valued else "-DVALUE(i)=1.0f"
+        subprocess.run([*compiler, *FLAGS, value, "-o", str(made), str(source)], check=True)
         library = ctypes.CDLL(str(made))
     rows_of = np.ctypeslib.ndpointer
     library.epoch.restype = ctypes.c_int64
     library.epoch.argtypes = (
         ctypes.c_int64, rows_of(np.int64), ctypes.c_int64, ctypes.c_int64, rows_of(np.int64), rows_of(np.int32),
-        rows_of(np.float64), ctypes.c_double, rows_of(np.float32), rows_of(np.float64),
+        rows_of(np.float32), rows_of(np.float64), ctypes.c_double, rows_of(np.float32), rows_of(np.float64),
     )  # fmt: skip
     count = rows.gains.shape[1]
-    scores = np.empty(count)
+    scores, values = np.empty(count), np.ones(len(rows.ids) if valued else 0, np.float32)
 
     def epoch(order: Order, weights: Singles) -> int:
         bounds, ids, gains, truths, rate = rows
-        return int(library.epoch(len(order), order, count, truths, bounds, ids, gains, rate, weights, scores))
+        return int(library.epoch(len(order), order, count, truths, bounds, ids, values, gains, rate, weights, scores))
 
     return epoch
 

@@ -19,7 +19,7 @@ sentence; G: sets of candidates they belong to, without that of all):
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -78,9 +78,8 @@ class RelevantSets:
         bounds = np.arange(len(sentences) + 1) * len(candidates)
         return Records(bounds, _bounds(sizes), ids, np.empty((len(sizes), 0)), gains, prints)
 
-    def steps(self) -> Iterator[Records]:
-        """The truths of all sentences, then one more candidate of each after another."""
-        cuts = (0, *range(TRUTHS, self.shape.candidates + 1))
+    def steps(self, cuts: Sequence[int]) -> Iterator[Records]:
+        """Of all sentences, the candidates from each cut to the next."""
         for start, end in pairwise(cuts):
             yield self.records(range(self.shape.sentences), range(start, end))
 
