@@ -28,7 +28,7 @@ from rampion.slabs import Fresh, Slabs, numbering
 
 SMALL = replace(PAPER, sentences=8000)
 TRAINED = 6, 13, 20, 28, 35  # candidates after which there is a training; the last of them come alone
-EPOCHS, RATE = 40, 0.1
+EPOCHS, RATE = 40, 0.01
 RACED, ROUNDS, SLOW = 10_000, 5, 300  # sentences of the race, and of its slowest
 GENTLE = 1e-4  # the rate of the race: nearly every visit moves the weights
 
