@@ -95,7 +95,7 @@ def test_every_recipe_learns_something(name, tmp_path):
 def test_a_perceptron_moves_only_where_another_scores_better(tmp_path):
     """The truth is among the alternatives, and the more of the set are right, the fewer visits move (S10.9)."""
     row = run(tmp_path / "run", SETS["set-perceptron"].set(iterations=1, epochs=60, rate=0.1), fixed=NOTHING).rows[0]
-    assert row.moved[-1] == 0 < row.moved[0]
+    assert row.moved[-1] < row.moved[0] / 4
 
 
 def test_the_row_tells_what_the_weights_do(straight):
