@@ -6,7 +6,7 @@ import math
 import os
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -140,9 +140,9 @@ def train(
 
     if recipe not in SETS:
         raise RecipeError(f"no recipe {recipe!r} learns from relevant sets; there are {', '.join(SETS)}")
-    given = {"iterations": iterations, "k": k, "seed": seed, "shards": shards, "window": window}
-    given = {name: value for name, value in given.items() if value is not None}
-    chosen = changed(SETS[recipe], set_ or [], barred=()).set(**given)
+    shorthand = {"iterations": iterations, "k": k, "seed": seed, "shards": shards, "window": window}
+    chosen = changed(SETS[recipe], set_ or [], barred=())
+    chosen = chosen.set(**{name: value for name, value in shorthand.items() if value is not None})
     if reordering not in ("mon", "swap"):
         raise RecipeError(f"--reordering {reordering}: expected mon or swap")
     limit, weights = _bytes(memory), dict(map(_fixed, fixed or []))
@@ -164,8 +164,8 @@ def train(
     fits = need(chosen, len(text.learn.source)).fits(limit)
     asked = {
         "corpus": corpus, "recipe": recipe, "features": features, "reordering": reordering, "fixed": fixed or [],
-        "base": str(base) if base else None, "pairs": pairs, "beam": beam, "options": options, "pair": pair, "least": least,
-        "system": str(system) if system else None, "memory": memory, "threads": threads,
+        "base": str(base) if base else None, "pairs": pairs, "beam": beam, "options": options, "pair": pair,
+        "least": least, "system": str(system) if system else None, "memory": memory, "threads": threads,
     }  # fmt: skip
     live = table.Live(list(COLUMNS), list(COLUMNS.values()), err=as_json)
     with table.decoding(sum(map(len, (part.source for part in text)))) as bar:
@@ -179,8 +179,8 @@ def train(
             progress=bar.tick,
         )
         facts = {"corpus": text.fingerprint, "decoder": decoder.fingerprint, "base": below and below.fingerprint}
-        begin = Run.resume if resume else Run.begin
-        run = begin(out, asked | chosen.settings(), _files(corpus), facts, FREE)
+        given = asked | chosen.settings(), _files(corpus), facts
+        run = Run.resume(out, *given, FREE) if resume else Run.begin(out, *given)
 
         def record(row: Iteration) -> None:
             bar.again()
@@ -190,7 +190,7 @@ def train(
             record(row)
         learn(
             chosen, decoder, text, run, fixed=weights, base=frozen, record=record,
-            folder=None if fits else out, threads=threads,
+            spill=None if fits else out, threads=threads,
         )  # fmt: skip
     best = run.chosen
     told = {
