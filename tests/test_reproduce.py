@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
 from command import good, rampion
 
+from decoder.corpus import Corpus
 from decoder.language import Language
+from rampion.cli.workshop import Workshop
 from rampion.experiments import experiments
-from rampion.experiments.tillmann_zhang import EXPERIMENTS
+from rampion.experiments.samples import measured
+from rampion.experiments.tillmann_zhang import EXPERIMENTS, SCALES, Scale, Truth, table_5
 
 THEOREM = "tillmann-zhang/theorem-1"
 
@@ -58,3 +62,70 @@ def test_a_corpus_needs_text_to_choose_by(tmp_path):
     Language.invent(1).corpus(20, 0).write(tmp_path / "text")
     err = refused("tillmann-zhang/table-5", "--corpus", tmp_path / "text", "--out", tmp_path / "out")
     assert "text: has no dev text; expected sentences in dev.src and dev.tgt" in err
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A folder in which a minute figure has been reproduced, and what was told."""
+    out = tmp_path_factory.mktemp("paper")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(SCALES, "small", Scale(300, 20, 40, 2))
+        told = rampion("reproduce", "tillmann-zhang/figure-2", "--out", out)
+    return out, told
+
+
+def test_a_figure_from_text_to_verdicts(made):
+    out, (code, told, err) = made
+    assert code == 0, err
+    assert "iteration 2: train " in err
+    assert [line.split()[0] for line in told.splitlines() if line.startswith("X8")] == ["X8a", "X8b"]
+    (row,) = json.loads((out / "figure-2.json").read_text())["rows"]
+    assert set(row["measured"]) == {"train first", "train", "test first", "test", "settled"}
+    (curves,), (run,) = row["curves"], row["runs"]
+    assert len(curves["train"]) == len(curves["test"]) == len(curves["online"]) == 2
+    assert curves["dev"][run["chosen"] - 1] == max(curves["dev"])
+    assert row["measured"]["test"]["score"] == pytest.approx(curves["test"][run["chosen"] - 1])
+    assert row["measured"]["train"]["score"] == pytest.approx(curves["train"][run["chosen"] - 1])
+    assert row["measured"]["train first"]["score"] == pytest.approx(curves["train"][0])
+
+
+def test_blocks_come_from_sentences_that_are_not_learnt_from(made):
+    out, _ = made
+    corpus, lessons = Corpus.load(out / "corpus"), Corpus.load(out / "lessons")
+    assert (len(corpus.train), len(lessons.train), len(corpus.dev)) == (260, 40, 20)
+    assert not set(lessons.train.source) & set(corpus.train.source)
+
+
+def test_a_row_is_not_run_again_and_not_mistaken_for_another(made, monkeypatch):
+    out, (_, told, _) = made
+    monkeypatch.setitem(SCALES, "small", Scale(300, 20, 40, 2))
+    code, again, err = rampion("reproduce", "tillmann-zhang/figure-2", "--out", out)
+    assert (code, again, err) == (0, told, "")
+    monkeypatch.setitem(SCALES, "small", Scale(300, 20, 40, 3))
+    assert "seed-1: was run with iterations 2, and 3 is asked for" in refused("tillmann-zhang/figure-2", "-o", out)
+
+
+def test_whoever_was_interrupted_ends_with_the_same(made, tmp_path, monkeypatch):
+    """A run that lost its outcome and its last iteration."""
+    out, (_, told, _) = made
+    monkeypatch.setitem(SCALES, "small", Scale(300, 20, 40, 2))
+    shutil.copytree(out, tmp_path / "copy")
+    folder = tmp_path / "copy" / "rows" / "swap-all" / "seed-1"
+    (folder / "outcome").unlink()
+    (folder / "run" / "sets" / "002.records").unlink()
+    code, again, err = rampion("reproduce", "tillmann-zhang/figure-2", "--out", tmp_path / "copy")
+    assert code == 0
+    assert "iteration 2: " in err
+    assert "iteration 1: " not in err
+    assert again.replace(str(tmp_path / "copy"), str(out)) == told
+
+
+def test_oracles_are_measured_without_training(made, monkeypatch):
+    out, _ = made
+    monkeypatch.setitem(SCALES, "small", Scale(300, 20, 40, 2))
+    shop = Workshop.open(out, "small", None, None, 1)
+    scores = {}
+    for row in table_5.rows:
+        if isinstance(row.settings, Truth):
+            scores[row.label] = measured([shop.make(row, 1, out)], "train").score
+    assert 0 < scores["MON oracle"] <= scores["SWAP oracle"] < 100
