@@ -36,7 +36,7 @@ Offsets = NDArray[np.int64]
 Ids = NDArray[np.uint32]
 
 FREQUENT = 4  # features counted at least so often are ranked: their weights share cache lines
-HEAD = 6
+LANES, HEAD, FILTER = 16, 6, 15  # as in refine.h
 PIECE = 64 << 20  # bytes of the blob that are written to a file at once
 
 
@@ -52,25 +52,33 @@ class Fresh(NamedTuple):
 
 
 class _Room(NamedTuple):
-    """What the kernel needs for the largest segment."""
+    """What the kernel needs for the largest segment; see refine.h."""
 
-    names: Ids
-    spans: Ids
+    ids: Ids
     masks: NDArray[np.uint64]
-    slots: Ids
+    spans: Ids
+    names: Ids
+    used: Ids
+    runs: NDArray[np.uint64]
+    slots: NDArray[np.uint64]
+    filter: NDArray[np.uint64]
     bits: int
 
     @classmethod
     def of(cls, slabs: Slabs, fresh: Fresh) -> _Room:
-        ends = fresh.id_bounds[fresh.bounds]
-        most = int((np.diff(slabs.starts) + np.diff(ends)).max(initial=0))
+        most = int((np.diff(slabs.starts) + np.diff(fresh.id_bounds[fresh.bounds])).max(initial=0))
         candidates = int((np.diff(slabs.bounds) + np.diff(fresh.bounds)).max(initial=0))
         bits = 2 + int(np.diff(fresh.id_bounds).max(initial=0)).bit_length()
+        groups = 3 * most + LANES
         return cls(
-            np.empty((4, 2 * most), np.uint32),
-            np.empty((7, 3 * most + 3), np.uint32),
-            np.empty((2, (3 * most + 3) * max(candidates + 63, 64) // 64), np.uint64),
-            np.zeros(2 << bits, np.uint32),
+            np.empty((2, 2 * most + LANES), np.uint32),
+            np.empty((2, groups * max(candidates + 63, 64) // 64), np.uint64),
+            np.empty((4, groups), np.uint32),
+            np.empty(LANES * groups, np.uint32),
+            np.empty(groups, np.uint32),
+            np.empty((2, 3 * most), np.uint64),
+            np.zeros(1 << bits, np.uint64),
+            np.zeros(1 << FILTER >> 6, np.uint64),
             bits,
         )
 
