@@ -34,6 +34,7 @@ COMMON = ["-ffp-contract=off", "-fno-math-errno", *(["-O1", "-g"] if CHECKED or 
 SANITIZERS = [f"-fsanitize={SANITIZE}", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"] if SANITIZE else []
 MACROS = [("CYTHON_TRACE", "1"), ("CYTHON_TRACE_NOGIL", "1")] if TRACE else []
 FLAGS = {"extra_compile_args": COMMON + SANITIZERS, "extra_link_args": SANITIZERS, "define_macros": MACROS}
+FLAGS["include_dirs"] = ["rampion/_core"]  # slab.h
 # Each combination builds in a folder of its own, so that none ever reuses what another has compiled.
 FOLDER = f"build/{zlib.crc32(repr((DIRECTIVES, FLAGS, Cython.__version__)).encode()):08x}"
 
@@ -52,8 +53,6 @@ class Build(build_ext):
 
 
 sources = sorted([*Path("rampion/_core").glob("*.pyx"), *Path("decoder/_core").glob("*.pyx")])
-headers = [str(header) for header in Path("rampion/_core").glob("*.h")]
-FLAGS |= {"include_dirs": ["rampion/_core"], "depends": headers}
 modules = [Extension(".".join(source.with_suffix("").parts), [str(source)], **FLAGS) for source in sources]
 setup(
     cmdclass={"build_ext": Build},
