@@ -34,6 +34,7 @@ from rampion.errors import InputError
 Reals = NDArray[np.float64]
 Offsets = NDArray[np.int64]
 Ids = NDArray[np.uint32]
+Singles = NDArray[np.float32]
 
 FREQUENT = 4  # features counted at least so often are ranked: their weights share cache lines
 LANES, HEAD, FILTER = 16, 6, 15  # as in refine.h
@@ -163,6 +164,27 @@ class Slabs:
         return Slabs(
             bounds, self.truths, gains, offsets, values, self.width, starts, blob, awake, len(places), self.folder
         )  # fmt: skip
+
+    def scores(self, weights: Singles, own: Reals) -> Reals:
+        """Of every candidate; weights by place, those of awake places behind a 0."""
+        self._prove_lengths(len(weights), len(own))
+        scores = np.empty(len(self))
+        _kernels.respond(self, weights, own, scores)
+        return scores
+
+    def gather(self, slopes: Reals) -> Reals:
+        """The sum of slope times feature over all candidates, by place; 0 for the pad."""
+        if len(slopes) != len(self):
+            raise InputError(f"{len(slopes):,} slopes for {len(self):,} candidates; expected one each")
+        gradient = np.zeros(self.awake + 1)
+        _kernels.collect(self, slopes, gradient)
+        return gradient
+
+    def _prove_lengths(self, weights: int, own: int) -> None:
+        if (weights, own) != (self.awake + 1, self.width):
+            raise InputError(
+                f"{weights:,} weights by place and {own} of real values; expected {self.awake + 1:,} and {self.width}"
+            )
 
     def _refined(self, fresh: Fresh, places: Ids, renamed: Ids, awake: int, common: bool) -> tuple[Offsets, Ids]:
         """The new blob and where its segments begin, written where the blob is to stay."""
