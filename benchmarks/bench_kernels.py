@@ -31,7 +31,7 @@ from rampion.metrics.bleu import ORDER, Bleu
 from rampion.metrics.tokens import Tokens, empty_table
 from rampion.passes import Room
 from rampion.ranking import COSTMARGIN
-from rampion.slabs import Fresh, Slabs
+from rampion.slabs import Fresh, Slabs, _Room
 from rampion.stakes import Stakes
 from rampion.text import References, Texts
 from rampion.vocab import Labels, Names
@@ -348,6 +348,24 @@ def collect(load: Load) -> Race:
     return Race("collect", len(slopes), "candidate", prepare, lambda arguments: arguments[-1:])
 
 
+def refine(load: Load) -> Race:
+    """Each list gains its first candidate once more, under the same numbering."""
+    rows, segments = load.rows, len(load.slabs.truths)
+    firsts = load.slabs.bounds[:-1]
+    spans = [rows.ids[rows.entry_bounds[i] : rows.entry_bounds[i + 1]] for i in firsts.tolist()]
+    places = np.arange(1, load.slabs.known + 1, dtype=np.uint32)
+    fresh = Fresh(
+        np.arange(segments + 1), np.cumsum([0, *map(len, spans)]), np.concatenate(spans), *np.zeros((3, segments))
+    )
+    room, starts = _Room.of(load.slabs, fresh), np.zeros(segments + 1, np.int64)
+    blob, renamed = np.zeros(2 * len(load.slabs.blob) + len(fresh.ids), np.uint32), np.append(np.uint32(0), places)
+    return Race(
+        "refine", segments, "segment",
+        lambda: (load.slabs, fresh, places, renamed, load.slabs.awake, True, 0, room, starts, blob),
+        lambda arguments: arguments[-2:],
+    )  # fmt: skip
+
+
 def pairs(load: Load) -> Race:
     """PRO's sample: 5000 draws a segment, of which 50 are kept."""
     segments, draws, kept = len(load.store.segments), 5000, 50
@@ -653,6 +671,7 @@ RACES: dict[str, Callable[[Load], Race]] = {
     "regress": regress,
     "respond": respond,
     "collect": collect,
+    "refine": refine,
     "pairs": pairs,
     "envelope": envelope,
     "envelope, unsorted": unsorted_envelope,
