@@ -204,7 +204,10 @@ class _Memory:
     """Words in memory that grow where they are: the system moves pages, not bytes, and gives none before its use."""
 
     def __init__(self, words: int) -> None:
-        self._map = mmap.mmap(-1, 4 * max(words, 1), flags=mmap.MAP_PRIVATE)
+        try:
+            self._map = mmap.mmap(-1, 4 * max(words, 1), flags=mmap.MAP_PRIVATE)
+        except OSError as error:
+            raise self._told(4 * words, error) from error
         self._map.madvise(mmap.MADV_HUGEPAGE)
         self._words = 0
 
@@ -214,11 +217,20 @@ class _Memory:
     def take(self, words: int, more: bool) -> None:
         self._words += words
         if more:
-            self._map.resize(len(self._map) // 16 * 20 + PIECE)
+            size = len(self._map) // 16 * 20 + PIECE
+            try:
+                self._map.resize(size)
+            except OSError as error:
+                raise self._told(size, error) from error
 
     def whole(self) -> Ids:
         self._map.resize(4 * max(self._words, 1))
         return np.frombuffer(self._map, np.uint32, self._words)
+
+    def _told(self, size: int, error: OSError) -> InputError:
+        return InputError(
+            f"the working form needs {size >> 20:,} MiB of memory: {error.strerror}; free some, or name a folder"
+        )
 
 
 class _File:

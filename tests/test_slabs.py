@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import resource
 import subprocess
 import sys
@@ -206,6 +207,7 @@ def test_a_blob_larger_than_memory_lives_in_a_file(in_file, tmp_path):
     arguments = [str(tmp_path)] if in_file else []
     told = subprocess.run([sys.executable, "-c", LIMITED, *arguments], capture_output=True, text=True, check=False)
     assert (told.returncode == 0) == in_file, told.stderr
+    assert in_file or re.search(r"the working form needs \d+ MiB of memory: .*; free some, or name a", told.stderr)
 
 
 def test_a_full_disk_is_told_in_a_sentence(tmp_path):
