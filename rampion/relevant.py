@@ -86,7 +86,7 @@ class Iteration:
 
     iteration: int
     gain: float  # of the best candidates of the sentences learnt from, a mean (S10.5)
-    train: float  # their sentence BLEU without length penalty, a mean (S10.14)
+    train: float  # their sentence BLEU without length penalty, a mean (S2.5)
     dev: float  # BLEU
     test: float
     objective: list[float]  # of every epoch, a mean over sentences

@@ -330,6 +330,28 @@ def test_a_run_goes_on_with_its_version(straight, tmp_path):
         run(tmp_path / "run", resume=True)
 
 
+@pytest.mark.parametrize("name", ["config.toml", "events.jsonl"])
+def test_a_run_that_lacks_a_part(name, straight, tmp_path):
+    shutil.copytree(straight(QUICK), tmp_path / "run")
+    (tmp_path / "run" / name).unlink()
+    with pytest.raises(InputError, match=f"run/{name}: cannot be read: No such file or directory"):
+        run(tmp_path / "run", resume=True)
+
+
+@pytest.mark.parametrize("name", ["config.toml", "manifest.json", "events.jsonl"])
+def test_a_run_with_a_damaged_part(name, straight, tmp_path):
+    shutil.copytree(straight(QUICK), tmp_path / "run")
+    (tmp_path / "run" / name).write_text("{{\n")
+    with pytest.raises(StoreError, match=f"run/{name}: is damaged; name another folder"):
+        run(tmp_path / "run", resume=True)
+
+
+def test_a_folder_that_cannot_be(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="file/run: cannot be made: Not a directory"):
+        run(tmp_path / "file" / "run")
+
+
 def test_a_run_is_not_begun_twice(straight, tmp_path):
     with pytest.raises(InputError, match=r"holds a run already; go on with it \(--resume\), or name another folder"):
         run(straight(QUICK))
