@@ -114,7 +114,9 @@ class SetRecipe(Settings):
         if self.truths < 0:
             raise RecipeError(f"truths is {self.truths}; expected 0 or more")
         if self.start == "seeds" and self.learn == "binary":
-            raise RecipeError("start='seeds' decodes with flat weights, which binary features do not have; choose 'bag'")
+            raise RecipeError(
+                "start='seeds' decodes with flat weights, which binary features do not have; choose 'bag'"
+            )
 
 
 def _settings(part: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any, tuple[str, ...]]]:
@@ -220,6 +222,28 @@ def described(recipe: Recipe) -> dict[str, str]:
         "down": down,
         "solver": _part(recipe.solver),
         "policy": _part(recipe.policy),
+        "cite": recipe.cite,
+        "note": recipe.note,
+    }
+
+
+def described_set(recipe: SetRecipe) -> dict[str, str]:
+    """A row in words: what a step makes of slack and stakes, which candidate is the truth, what learns."""
+    loss, best = recipe.loss, f"the best of {recipe.truths} oracles" if recipe.truths else "the best of the set"
+    if isinstance(loss, Regression):
+        return {
+            "loss": "(gain - score)^2",
+            "truth": "none",
+            "learn": recipe.learn,
+            "cite": recipe.cite,
+            "note": recipe.note,
+        }
+    slack = f"({loss.margin:g} - ds)" if loss.margin else "-ds"
+    value = ("dg " if loss.staked else "") + slack + ("+^2" if loss.squared else "")
+    return {
+        "loss": f"{'max' if loss.sense > 0 else 'min'} {value}",
+        "truth": f"each of {recipe.truths} oracles" if loss.every else best,
+        "learn": recipe.learn,
         "cite": recipe.cite,
         "note": recipe.note,
     }

@@ -86,7 +86,7 @@ class Iteration:
 
     iteration: int
     gain: float  # of the best candidates of the sentences learnt from, a mean (S10.5)
-    train: float  # their sentence BLEU without length penalty, a mean (S10.14)
+    train: float  # their sentence BLEU without length penalty, a mean (S2.5)
     dev: float  # BLEU
     test: float
     objective: list[float]  # of every epoch, a mean over sentences
@@ -153,15 +153,18 @@ class Frozen:
         table.set_weights(np.append(learnt.keyed, np.zeros(len(table) - len(learnt.keyed), np.float32)))
         return Keyed(table, learnt.own)
 
-    def offsets(self, records: Records, keys: KeyRow, names: tuple[str, ...], known: list[Singles]) -> Reals:
-        """What the frozen weights say of candidates; `known` are those of ids so far, `keys` get the next ids."""
+    def weigh(self, keys: KeyRow) -> Singles:
+        """The frozen weights of keys."""
+        return self.table.weigh(keys) if self.table else np.zeros(0, np.float32)
+
+    def offsets(self, records: Records, names: tuple[str, ...], foreign: Singles) -> Reals:
+        """What the frozen weights say of candidates; `foreign` are those of ids."""
         scores = np.zeros(len(records.gains))
         for name, weight in self.own.items():
             scores += weight * records.values[:, names.index(name)]
         if self.table:
-            known.append(self.table.weigh(keys))
             owners = np.repeat(np.arange(len(scores)), np.diff(records.id_bounds))
-            scores += np.bincount(owners, np.concatenate(known)[records.ids], len(scores))
+            scores += np.bincount(owners, foreign[records.ids], len(scores))
         return scores
 
 
@@ -191,18 +194,29 @@ class Top(NamedTuple):
     bleu: float = 0.0
 
 
+class Epochs(NamedTuple):
+    """The losses that epochs met, and the visits that changed the weights."""
+
+    losses: list[float]
+    moved: list[int]
+
+    def add(self, epoch: int, loss: float, moved: int) -> None:
+        self.losses.append(loss)
+        self.moved.append(moved)
+
+
 class Relevant:
     """The relevant sets of all segments: records on the disk, and what is learnt from them in memory."""
 
     def __init__(
-        self, recipe: SetRecipe, frozen: Frozen, names: tuple[str, ...], sets: Sets, lines: Lines, folder: Path | None
+        self, recipe: SetRecipe, frozen: Frozen, names: tuple[str, ...], sets: Sets, lines: Lines, spill: Path | None
     ) -> None:
         self.recipe, self.frozen, self.names, self.sets, self.lines = recipe, frozen, names, sets, lines
         self.free = [name for name in names if name not in frozen.own]
         self.table, self.seen = sets.table(), Seen(len(lines.source))
         self.places, self.awake = np.zeros(0, np.uint32), 0  # of ids
-        self.foreign = list[Singles]()  # the weights that the base gives to ids, part after part
-        self.slabs, self.folder = Slabs.start(len(lines.source), len(self.free), folder=folder), folder
+        self.foreign = np.zeros(0, np.float32)  # the weights that the base gives to ids
+        self.slabs, self.spill = Slabs.start(len(lines.source), len(self.free), folder=spill), spill
         self.waiting = list[str]()  # parts that are not among the slabs yet
         for name in sets.parts:
             self._take(name)
@@ -215,10 +229,17 @@ class Relevant:
     def _take(self, name: str) -> None:
         records = self.used(name)
         self.seen.admit(0, records.bounds, records.prints)
-        self.waiting.append(name)
-        if name == TRUTHS:
+        self.foreign = np.append(self.foreign, self.frozen.weigh(self.sets.parts[name].keys))
+        self.waiting.insert(0 if name == FIRST and not self.apart else len(self.waiting), name)
+        if name == TRUTHS and self.apart:
             truths = np.diff(records.bounds).astype(np.int32)
-            self.slabs = Slabs.start(len(truths), len(self.free), truths, self.folder)
+            self.slabs = Slabs.start(len(truths), len(self.free), truths, self.spill)
+
+    @property
+    def apart(self) -> bool:
+        """Whether truths are no alternatives. Without a margin they are, behind the bag: where weights of 0 make all
+        equal it is the bag that is too high, and where a truth scores best nothing moves (S10.9)."""
+        return isinstance(self.recipe.loss, Ranking) and self.recipe.loss.margin > 0
 
     def grow(self, name: str, batches: Iterator[Fired], clock: Clock, judge: Metric | None) -> tuple[int, Top]:
         """Record what is new among the candidates of all segments: how many, and what the first ones are worth.
@@ -267,7 +288,7 @@ class Relevant:
     def fresh(self, name: str) -> Fresh:
         """What of a part learns."""
         records = self.used(name)
-        offsets = self.frozen.offsets(records, self.sets.parts[name].keys, self.names, self.foreign)
+        offsets = self.frozen.offsets(records, self.names, self.foreign)
         ids, id_bounds = records.ids, records.id_bounds
         if self.recipe.learn == "real":
             ids, id_bounds = ids[:0], np.zeros_like(id_bounds)
@@ -298,12 +319,12 @@ def train(
     fixed: Mapping[str, float] | None = None,
     base: Keyed | None = None,
     record: Record = ignore,
-    folder: Path | None = None,
+    spill: Path | None = None,
     threads: int | None = None,
 ) -> None:
-    """Go on until the run has all iterations; a folder takes the sets if memory cannot."""
+    """Go on until the run has all iterations; the folder `spill` takes the sets if memory cannot."""
     frozen, lines, judge = Frozen.of(recipe, decoder.names, fixed or {}, base), text.learn, named(recipe.metric)
-    sets = Relevant(recipe, frozen, decoder.names, run.sets, lines, folder)
+    sets = Relevant(recipe, frozen, decoder.names, run.sets, lines, spill)
     flat = Learnt(np.zeros(0, np.float32), sets.named(np.full(len(sets.free), recipe.flat)))
     seed = recipe.solver.seed
     if recipe.truths and TRUTHS not in run.sets.parts:
@@ -318,7 +339,7 @@ def train(
         sets.keep(FIRST)
     done = len(run.sets.parts.keys() - {TRUTHS})
     for iteration in range(done, recipe.iterations + 1):
-        clock, epochs = Clock(), list[tuple[float, int]]()
+        clock, epochs = Clock(), Epochs([], [])
         with clock("packing"):
             sets.pack()
         with clock("learning"):
@@ -326,7 +347,7 @@ def train(
                 learnt = disturbed(flat, sets.free, seed)
             else:
                 past = None if recipe.restart or iteration == 1 else run.learnt(iteration - 1)
-                learnt = sets.learn(iteration, past, lambda _, loss, moved: epochs.append((loss, moved)), threads)
+                learnt = sets.learn(iteration, past, epochs.add, threads)
         weights = frozen.keyed(sets.table, learnt)
         with clock("testing"):
             dev, test = (bleu(decoder, part, weights) for part in (text.dev, text.test))
@@ -335,7 +356,7 @@ def train(
         count = len(lines.source)
         row = Iteration(
             iteration, top.gain / count, 100 * top.bleu / count, dev, test,
-            [loss / count for loss, _ in epochs], [moved for _, moved in epochs],
+            [loss / count for loss in epochs.losses], epochs.moved,
             len(sets.table), awake, learnt_from, fresh, count, peak(), dict(clock),
         )  # fmt: skip
         run.keep(row, learnt)

@@ -1,4 +1,4 @@
-"""The run of `rampion train`: a run folder with sets/ (what was learnt from) and weights/NNN.bin (of every iteration)."""
+"""The run of `rampion train`: a run folder that holds relevant sets too, and the weights of every iteration."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""A decoder of a handful of candidates a sentence, in plain Python: every word may take one of three others' place."""
+"""A decoder of some dozens of candidates a sentence, in plain Python."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 
@@ -21,59 +21,56 @@ def key(*parts: object) -> int:
 
 
 def text(sizes=(20, 8, 8), seed=0) -> Text:
-    """The source words 0 to 11 mean 1 to 12; sentences of three to five words."""
+    """A word v means v, v + 1 or v + 2, as the word before it has it; sentences of three or four words."""
     random = np.random.default_rng(seed)
     parts = []
     for size in sizes:
-        source = [random.integers(0, WORDS, random.integers(3, 6)).tolist() for _ in range(size)]
+        source = [random.integers(0, WORDS, random.integers(3, 5)).tolist() for _ in range(size)]
+        said = [[f"w{word + before % 3}" for before, word in pairwise([0, *words])] for words in source]
         parts.append(
             Lines(
                 Texts.of(" ".join(map(str, words)) for words in source),
-                References.of([" ".join(f"w{word + 1}" for word in words)] for words in source),
+                References.of([" ".join(words)] for words in said),
             )
         )
     return Text(*parts)
 
 
 class FakeDecoder:
-    """Every source word v becomes w(v), w(v + 1) or w(v + 2), all words the same way or one of them another."""
+    """Every source word v becomes w(v), w(v + 1) or w(v + 2)."""
 
-    names = ("LM", "Length")
-
-    def __init__(self, names=("LM", "Length"), binary=True, threads=1):
+    def __init__(self, names=("Right", "Odd"), binary=True):
         self.names, self.binary = names, binary
 
     @property
     def fingerprint(self) -> str:
-        return f"fake {self.names}"
+        return f"{self.names} {self.binary}"
 
     def _said(self, line: str) -> list[list[str]]:
         words = [int(word) for word in line.split()]
-        shifts = {shift for one in product(range(3), repeat=2) for shift in self._shifts(len(words), *one)}
-        return [[f"w{word + more}" for word, more in zip(words, shift, strict=True)] for shift in sorted(shifts)]
-
-    @staticmethod
-    def _shifts(size: int, usual: int, other: int) -> Iterator[tuple[int, ...]]:
-        for place in range(size):
-            yield tuple(other if place == here else usual for here in range(size))
+        shifts = product(range(3), repeat=len(words))
+        return [[f"w{word + more}" for word, more in zip(words, shift, strict=True)] for shift in shifts]
 
     def _keys(self, line: str, said: list[str]) -> list[int]:
         if not self.binary:
             return []
         pairs = [key("W1", *pair) for pair in zip(line.split(), said, strict=True)]
-        return pairs + [key("W3", *pair) for pair in zip(said, said[1:], strict=False)]
+        return pairs + [key("W3", *pair) for pair in pairwise(said)]
 
-    def _values(self, said: list[str]) -> list[float]:
+    def _values(self, line: str, said: list[str]) -> list[float]:
+        """How many of every other words are right; and one that misleads."""
+        words = [int(word) for word in line.split()]
+        right = [f"w{word + before % 3}" for before, word in pairwise([0, *words])]
         known = {
-            "LM": -sum(int(word[1:]) % 5 for word in said) / 7,
-            "Length": float(len(said)) + 0.5 * (said[0] == "w3"),
+            "Right": float(sum(map(str.__eq__, said[::2], right[::2]))),
+            "Odd": float(sum(int(word[1:]) % 2 for word in said)),
         }
         return [known[name] for name in self.names]
 
     def _fired(self, lines: list[str], lists: list[list[list[str]]]) -> Fired:
         flat = [(line, said) for line, listed in zip(lines, lists, strict=True) for said in listed]
         keys = [self._keys(line, said) for line, said in flat]
-        values = [self._values(said) for _, said in flat]
+        values = [self._values(line, said) for line, said in flat]
         return Fired(
             np.cumsum([0, *map(len, lists)]),
             Texts.of(" ".join(said) for _, said in flat),
@@ -94,7 +91,8 @@ class FakeDecoder:
         for said in self._said(line):
             keys = np.array(self._keys(line, said), np.uint64)
             own = sum(
-                weights.own.get(name, 0.0) * value for name, value in zip(self.names, self._values(said), strict=True)
+                weights.own.get(name, 0.0) * value
+                for name, value in zip(self.names, self._values(line, said), strict=True)
             )
             found.append(own + float(weights.table.weigh(keys).astype(np.float64).sum()))
         return found
@@ -116,7 +114,7 @@ class FakeDecoder:
         return self._batches(segments, nearest)
 
     def bags(self, segments: Texts, seed: int) -> Iterator[Fired]:
-        for fired in self._batches(segments, lambda segment, line: [self._said(line)[(seed + segment) % 9]]):
+        for fired in self._batches(segments, lambda segment, line: [self._said(line)[(5 * seed + 7 * segment) % 27]]):
             mute = Texts.of([""] * len(fired.values))
             yield fired._replace(texts=mute, values=np.zeros_like(fired.values))
 

@@ -19,7 +19,6 @@ from rampion.experiments.tillmann_zhang import EXPERIMENTS, SCALES, TABLE_5, tab
 from rampion.experiments.verdicts import Above, Judged, Never, Quantity, Ratio, decided, together
 from rampion.significance import Interval, bootstrap, paired_bootstrap
 
-
 ROOT = Path(__file__).resolve().parent.parent
 
 

@@ -6,7 +6,7 @@ import math
 import os
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -70,11 +70,19 @@ def train(
             show_default=False,
         ),
     ] = None,
-    iterations: Annotated[int | None, typer.Option("--iterations", min=1, metavar="N", show_default="30")] = None,
+    iterations: Annotated[
+        int | None,
+        typer.Option(
+            "--iterations", min=1, metavar="N", help="Decodings; a run can go on with more.", show_default="30"
+        ),
+    ] = None,
     k: Annotated[
         int | None, typer.Option("--k", "-k", min=1, metavar="N", help="Candidates added a time.", show_default="1")
     ] = None,
-    seed: Annotated[int | None, typer.Option("--seed", min=0, metavar="N", show_default="0")] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option("--seed", min=0, metavar="N", help="Of orders, bags and noise.", show_default="0"),
+    ] = None,
     shards: Annotated[
         int | None,
         typer.Option("--shards", min=1, metavar="N", help="Parts that learn side by side.", show_default="1"),
@@ -140,9 +148,9 @@ def train(
 
     if recipe not in SETS:
         raise RecipeError(f"no recipe {recipe!r} learns from relevant sets; there are {', '.join(SETS)}")
-    given = {"iterations": iterations, "k": k, "seed": seed, "shards": shards, "window": window}
-    given = {name: value for name, value in given.items() if value is not None}
-    chosen = changed(SETS[recipe], set_ or [], barred=()).set(**given)
+    shorthand = {"iterations": iterations, "k": k, "seed": seed, "shards": shards, "window": window}
+    chosen = changed(SETS[recipe], set_ or [], barred=())
+    chosen = chosen.set(**{name: value for name, value in shorthand.items() if value is not None})
     if reordering not in ("mon", "swap"):
         raise RecipeError(f"--reordering {reordering}: expected mon or swap")
     limit, weights = _bytes(memory), dict(map(_fixed, fixed or []))
@@ -164,8 +172,8 @@ def train(
     fits = need(chosen, len(text.learn.source)).fits(limit)
     asked = {
         "corpus": corpus, "recipe": recipe, "features": features, "reordering": reordering, "fixed": fixed or [],
-        "base": str(base) if base else None, "pairs": pairs, "beam": beam, "options": options, "pair": pair, "least": least,
-        "system": str(system) if system else None, "memory": memory, "threads": threads,
+        "base": str(base) if base else None, "pairs": pairs, "beam": beam, "options": options, "pair": pair,
+        "least": least, "system": str(system) if system else None, "memory": memory, "threads": threads,
     }  # fmt: skip
     live = table.Live(list(COLUMNS), list(COLUMNS.values()), err=as_json)
     with table.decoding(sum(map(len, (part.source for part in text)))) as bar:
@@ -179,8 +187,8 @@ def train(
             progress=bar.tick,
         )
         facts = {"corpus": text.fingerprint, "decoder": decoder.fingerprint, "base": below and below.fingerprint}
-        begin = Run.resume if resume else Run.begin
-        run = begin(out, asked | chosen.settings(), _files(corpus), facts, FREE)
+        given = asked | chosen.settings(), _files(corpus), facts
+        run = Run.resume(out, *given, FREE) if resume else Run.begin(out, *given)
 
         def record(row: Iteration) -> None:
             bar.again()
@@ -190,7 +198,7 @@ def train(
             record(row)
         learn(
             chosen, decoder, text, run, fixed=weights, base=frozen, record=record,
-            folder=None if fits else out, threads=threads,
+            spill=None if fits else out, threads=threads,
         )  # fmt: skip
     best = run.chosen
     told = {
@@ -210,8 +218,8 @@ def train(
 
 
 COLUMNS = {
-    "iteration": 9, "gain": 6, "train": 6, "dev": 6, "test": 6, "sent/s": 7, "epoch ms": 8, "features": 11,
-    "candidates": 11, "memory": 8,
+    "iter": 4, "gain": 5, "train": 5, "dev": 5, "test": 5, "sent/s": 6, "epoch ms": 8, "features": 8, "candidates": 10,
+    "memory": 6,
 }  # fmt: skip
 
 
@@ -223,8 +231,8 @@ def _cells(row: Iteration) -> list[str]:
         *(f"{score:.2f}" for score in (100 * row.gain, row.train, row.dev, row.test)),
         f"{row.sentences / row.seconds['decoding']:.0f}",
         f"{1000 * row.seconds['learning'] / epochs:.1f}" if epochs else "",
-        f"{row.features:,}",
-        f"{row.candidates:,}",
+        f"{row.features / 1e6:.2f}M",
+        f"{row.candidates / 1e6:.2f}M",
         f"{row.memory / (1 << 30):.2f}G",
     ]
 

@@ -228,7 +228,7 @@ regression = Experiment(
 
 
 def prove(theory: Theory, seed: int) -> Outcome:
-    """Whether any law is violated by some problems, and how they near their minima: the means of delta and of its bound."""
+    """Whether any law is violated by some problems, and the means of delta and of its bound."""
     first = seed * theory.problems
     problems = [draw(number, theory.regulariser) for number in range(first, first + theory.problems)]
     proved = [theorem(problem, theory.rounds) for problem in problems]
