@@ -15,6 +15,7 @@ from rampion.experiments import experiments
 from rampion.experiments.samples import measured
 from rampion.experiments.tillmann_zhang import EXPERIMENTS, SCALES, Scale, Truth, table_5
 
+TINY = Scale(pairs=300, held_out=20, sentences=40, iterations=2, options=4, beam=10)
 THEOREM = "tillmann-zhang/theorem-1"
 
 
@@ -69,7 +70,7 @@ def made(tmp_path_factory):
     """A folder in which a minute figure has been reproduced, and what was told."""
     out = tmp_path_factory.mktemp("paper")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(SCALES, "small", Scale(300, 20, 40, 2))
+        patch.setitem(SCALES, "small", TINY)
         told = rampion("reproduce", "tillmann-zhang/figure-2", "--out", out)
     return out, told
 
@@ -98,17 +99,17 @@ def test_blocks_come_from_sentences_that_are_not_learnt_from(made):
 
 def test_a_row_is_not_run_again_and_not_mistaken_for_another(made, monkeypatch):
     out, (_, told, _) = made
-    monkeypatch.setitem(SCALES, "small", Scale(300, 20, 40, 2))
+    monkeypatch.setitem(SCALES, "small", TINY)
     code, again, err = rampion("reproduce", "tillmann-zhang/figure-2", "--out", out)
     assert (code, again, err) == (0, told, "")
-    monkeypatch.setitem(SCALES, "small", Scale(300, 20, 40, 3))
+    monkeypatch.setitem(SCALES, "small", TINY._replace(iterations=3))
     assert "seed-1: was run with iterations 2, and 3 is asked for" in refused("tillmann-zhang/figure-2", "-o", out)
 
 
 def test_whoever_was_interrupted_ends_with_the_same(made, tmp_path, monkeypatch):
     """A run that lost its outcome and its last iteration."""
     out, (_, told, _) = made
-    monkeypatch.setitem(SCALES, "small", Scale(300, 20, 40, 2))
+    monkeypatch.setitem(SCALES, "small", TINY)
     shutil.copytree(out, tmp_path / "copy")
     folder = tmp_path / "copy" / "rows" / "swap-all" / "seed-1"
     (folder / "outcome").unlink()
@@ -122,7 +123,7 @@ def test_whoever_was_interrupted_ends_with_the_same(made, tmp_path, monkeypatch)
 
 def test_oracles_are_measured_without_training(made, monkeypatch):
     out, _ = made
-    monkeypatch.setitem(SCALES, "small", Scale(300, 20, 40, 2))
+    monkeypatch.setitem(SCALES, "small", TINY)
     shop = Workshop.open(out, "small", None, None, 1)
     scores = {}
     for row in table_5.rows:

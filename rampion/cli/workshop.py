@@ -113,8 +113,9 @@ class Workshop:
         from decoder.states import MON, Reordering
 
         decoder: KeyedDecoder = self.system.decoder(
-            features, MON if order == "MON" else Reordering(), threads=self.threads
-        )
+            features, MON if order == "MON" else Reordering(), threads=self.threads,
+            beam=self.scale.beam, pops=10 * self.scale.beam, options=self.scale.options,
+        )  # fmt: skip
         return decoder
 
     def oracle(self, truth: Truth) -> Outcome:
