@@ -1,6 +1,6 @@
 """Online passes over relevant sets (S10.7): a step after every segment, exact and sequential inside a shard.
 
-Orders come from seed, iteration and epoch alone, and shards are a setting of the run: no number of threads changes a bit.
+Orders come from seed, iteration and epoch alone, and shards are a setting of the run: threads change no bit.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 Reals = NDArray[np.float64]
 Singles = NDArray[np.float32]
 Offsets = NDArray[np.int64]
-Watch = Callable[[int, float, int], None]  # told the epoch from 1, the summed losses met in it, and the visits that moved
+Watch = Callable[[int, float, int], None]  # told the epoch (1, 2, …), its summed losses as met, the visits that moved
 
 
 class Room(NamedTuple):
-    """What kernels need for the largest segment: weights of its places and their sums, and a few numbers a candidate."""
+    """What a kernel needs for the largest segment: weights of its places, their sums, numbers for its candidates."""
 
     found: Singles
     totals: Singles

@@ -1,4 +1,4 @@
-"""Online passes over relevant sets: visit segments in a given order, step after each (S10.5, S10.7, S10.9).
+"""Online passes over relevant sets: visit segments in a given order, step after each (S10.5, S10.7).
 
 Weights are scale * what is stored, so that the pull of L2 costs one product. Scores are those of slab.pxd.
 Twin: rampion/_reference/rank.py
@@ -100,8 +100,8 @@ def rank(
     with nogil:
         open_next(bounds, starts, blob, order, 0, &following)
         for visit in range(order.shape[0]):
-            ask(bounds, gains, offsets, values, starts, blob, order, visit, own.shape[0])
             slab = following
+            ask(bounds, gains, offsets, values, starts, blob, order, visit, own.shape[0], &slab)
             open_next(bounds, starts, blob, order, visit + 1, &following)
             s = order[visit]
             first = bounds[s]
@@ -159,8 +159,8 @@ def regress(slabs, const row_t[::1] order, pace, small_t[::1] weights, real[::1]
     with nogil:
         open_next(bounds, starts, blob, order, 0, &following)
         for visit in range(order.shape[0]):
-            ask(bounds, gains, offsets, values, starts, blob, order, visit, own.shape[0])
             slab = following
+            ask(bounds, gains, offsets, values, starts, blob, order, visit, own.shape[0], &slab)
             open_next(bounds, starts, blob, order, visit + 1, &following)
             s = order[visit]
             first = bounds[s]

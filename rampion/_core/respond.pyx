@@ -3,63 +3,83 @@
 Twin: rampion/_reference/respond.py
 """
 
-from rampion._core.slab cimport ask, fill_scores, open_next, slab_is_wide, slab_t
-from rampion._core.types cimport id_t, key_t, real, row_t, small_t
+from rampion._core.types cimport id_t, real, row_t, small_t
+
+cdef enum:
+    HEAD = 6     # words before the sizes of a blob
+    SLAB = 16    # chunks in a slab
+
+
+cdef inline bint has(const id_t[::1] blob, row_t mask, row_t c) except -1 nogil:
+    return blob[mask + c // 32] >> c % 32 & 1
+
+
+cdef inline row_t size_of(const id_t[::1] blob, row_t sizes, row_t chunk) except -1 nogil:
+    return blob[sizes + chunk // 4] >> 8 * (chunk % 4) & 255
 
 
 def respond(
-    slabs, const row_t[::1] order, const small_t[::1] weights, const real[::1] own, bint portable, room,
+    slabs, const small_t[::1] weights, const real[::1] own,
     real[::1] scores,  # OUT
 ):
-    """Fill scores, one a candidate, of the segments of order. portable: do without AVX-512."""
+    """Fill scores, one a candidate."""
     cdef const row_t[::1] bounds = slabs.bounds, starts = slabs.starts
-    cdef const real[::1] gains = slabs.gains, offsets = slabs.offsets, values = slabs.values
+    cdef const real[::1] offsets = slabs.offsets, values = slabs.values
     cdef const id_t[::1] blob = slabs.blob
-    cdef small_t[::1] found = room.found, totals = room.totals
-    cdef int wide = not portable and slab_is_wide()
-    cdef row_t visit, first, size
-    cdef slab_t slab, following
+    cdef row_t s, c, i, j, k, row, rows, first, end, chunks, words, sizes, mask, places
+    cdef small_t totals[2][64]    # of so many candidates at once
+    cdef small_t total
+    cdef real score
     with nogil:
-        open_next(bounds, starts, blob, order, 0, &following)
-        for visit in range(order.shape[0]):
-            ask(bounds, gains, offsets, values, starts, blob, order, visit, own.shape[0])
-            slab = following
-            open_next(bounds, starts, blob, order, visit + 1, &following)
-            first = bounds[order[visit]]
-            size = bounds[order[visit] + 1] - first
-            if size > 0:
-                fill_scores(wide, &slab, &following, first, size, offsets, values, weights, own, 1.0,
-                            found, totals, scores[first:])
+        for s in range(bounds.shape[0] - 1):
+            for first in range(bounds[s], bounds[s + 1], 64):
+                end = min(first + 64, bounds[s + 1])
+                for i in range(64):
+                    totals[0][i] = totals[1][i] = 0.0
+                chunks = SLAB * <row_t>blob[starts[s] + 1]
+                words = 2 * <row_t>blob[starts[s] + 2]
+                sizes = starts[s] + HEAD
+                mask = sizes + chunks // 4
+                places = mask + chunks * words
+                for k in range(chunks):
+                    rows = size_of(blob, sizes, k - k % SLAB)
+                    total = weights[blob[places + k % SLAB]]
+                    for row in range(1, rows):
+                        total += weights[blob[places + SLAB * row + k % SLAB]]
+                    for c in range(first, end):
+                        if has(blob, mask + k * words, c - bounds[s]):
+                            totals[k & 1][c - first] += total
+                    if k % SLAB == SLAB - 1:
+                        places += SLAB * rows
+                for c in range(first, end):
+                    score = 0.0
+                    for j in range(own.shape[0]):
+                        score += own[j] * values[c * own.shape[0] + j]
+                    total = totals[0][c - first] + totals[1][c - first]
+                    scores[c] = offsets[c] + (score + total)
 
 
 def collect(slabs, const real[::1] slopes, real[::1] gradient):
     """Add to gradient[place] every slope times the feature, of active places: sums over a chunk, in doubles."""
     cdef const row_t[::1] bounds = slabs.bounds, starts = slabs.starts
     cdef const id_t[::1] blob = slabs.blob
-    cdef row_t s, k, c, row, words, chunks, at, places, mask, sizes, size
-    cdef id_t half
+    cdef row_t s, c, k, row, chunks, words, sizes, mask, places
     cdef real total
     with nogil:
         for s in range(bounds.shape[0] - 1):
             if bounds[s] == bounds[s + 1]:
                 continue
-            at = starts[s]
-            chunks = 16 * <row_t>blob[at + 1]
-            words = 2 * <row_t>blob[at + 2]
-            sizes = at + 6
+            chunks = SLAB * <row_t>blob[starts[s] + 1]
+            words = 2 * <row_t>blob[starts[s] + 2]
+            sizes = starts[s] + HEAD
             mask = sizes + chunks // 4
             places = mask + chunks * words
             for k in range(chunks):
-                size = blob[sizes + k // 4] >> 8 * (k % 4) & 255
-                if k % 16 == 0 and k > 0:
-                    places += 16 * row
-                if k % 16 == 0:
-                    row = size
                 total = 0.0
                 for c in range(bounds[s + 1] - bounds[s]):
-                    half = blob[mask + c // 32] >> (c % 32)
-                    if half & 1:
+                    if has(blob, mask + k * words, c):
                         total += slopes[bounds[s] + c]
-                mask += words
-                for c in range(size):
-                    gradient[blob[places + 16 * c + k % 16]] += total
+                for row in range(size_of(blob, sizes, k)):
+                    gradient[blob[places + SLAB * row + k % SLAB]] += total
+                if k % SLAB == SLAB - 1:
+                    places += SLAB * size_of(blob, sizes, k - k % SLAB)

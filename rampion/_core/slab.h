@@ -34,10 +34,12 @@ typedef struct {
     int64_t slabs, words, size; /* slabs, u64 in a mask, places with pads */
     const uint8_t *sizes;
     const uint32_t *masks, *places;
+    const char *after; /* what to fetch while the weights are gathered */
+    int64_t bytes;
 } slab_t;
 
 static inline slab_t slab_open(const uint32_t *blob) {
-    slab_t found = {blob[1], blob[2], 0, (const uint8_t *)(blob + 6), 0, 0};
+    slab_t found = {blob[1], blob[2], 0, (const uint8_t *)(blob + 6), 0, 0, 0, 0};
     found.masks = blob + 6 + 4 * found.slabs;
     found.places = found.masks + 2 * SLAB * found.slabs * found.words;
     found.size = blob + blob[4] - found.places;
@@ -54,16 +56,18 @@ static inline void slab_fetch(const void *start, int64_t size) {
     for (int64_t at = 0; at < size; at += 64) __builtin_prefetch((const char *)start + at);
 }
 
-/* The weights of all places, pads too; meanwhile the cache lines of the next segment's weights come. */
+/* The weights of all places, pads too; meanwhile the cache lines of the next segment's weights come, and those after. */
 SLAB_SCALAR static void slab_gather(const slab_t *slab, const slab_t *next, const float *weights, float *found) {
     const uint32_t *places = slab->places, *coming = next->places;
-    int64_t i = 0, both = slab->size < next->size ? slab->size : next->size;
-    for (; i < both; i += 4) { /* rows have 16 places */
-        for (int j = 0; j < 4; j++) __builtin_prefetch(weights + coming[i + j]);
-        for (int j = 0; j < 4; j++) found[i + j] = weights[places[i + j]];
+    int64_t i = 0, at = 0, both = slab->size < next->size ? slab->size : next->size;
+    for (; i < both; i += SLAB, at += 64) {
+        if (at < slab->bytes) __builtin_prefetch(slab->after + at);
+        for (int j = 0; j < SLAB; j++) __builtin_prefetch(weights + coming[i + j]);
+        for (int j = 0; j < SLAB; j++) found[i + j] = weights[places[i + j]];
     }
     for (int64_t k = i; k < next->size; k++) __builtin_prefetch(weights + coming[k]);
     for (; i < slab->size; i++) found[i] = weights[places[i]];
+    if (at < slab->bytes) slab_fetch(slab->after + at, slab->bytes - at);
 }
 
 typedef float slab_floats __attribute__((vector_size(16)));

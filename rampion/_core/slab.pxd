@@ -12,6 +12,8 @@ cdef extern from "slab.h" nogil:
         const byte_t* sizes
         const id_t* masks
         const id_t* places
+        const char* after
+        row_t bytes
     int slab_is_wide()
     slab_t slab_open(const id_t* blob)
     void slab_fetch(const void* start, row_t size)
@@ -25,9 +27,11 @@ cdef extern from "slab.h" nogil:
 cdef inline int ask(
     const row_t[::1] bounds, const real[::1] gains, const real[::1] offsets, const real[::1] values,
     const row_t[::1] starts, const id_t[::1] blob, const row_t[::1] order, row_t visit, row_t width,
+    slab_t* slab,  # OUT
 ) except -1 nogil:
-    """Ask for what the visit after the next will read, so that it is in the cache by then."""
+    """Ask for what the visit after the next will read, so that it is in the cache by then; for its blob by the slab."""
     cdef row_t s, first, size
+    slab.bytes = 0
     if visit + 4 < order.shape[0]:
         s = order[visit + 4]
         slab_fetch(&bounds[s], 1)
@@ -41,7 +45,8 @@ cdef inline int ask(
             slab_fetch(&offsets[first], 8 * size)
             if width > 0:
                 slab_fetch(&values[first * width], 8 * size * width)
-            slab_fetch(&blob[starts[s]], 4 * (starts[s + 1] - starts[s]))
+            slab.after = <const char*>&blob[starts[s]]
+            slab.bytes = 4 * (starts[s + 1] - starts[s])
     return 0
 
 

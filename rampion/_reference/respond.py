@@ -12,24 +12,16 @@ import numpy as np
 from rampion._reference.slab import Segment
 
 if TYPE_CHECKING:
-    from rampion.candidates import Offsets, Reals
-    from rampion.passes import Room, Singles
+    from rampion.candidates import Reals
+    from rampion.passes import Singles
     from rampion.slabs import Slabs
 
 
 @np.errstate(over="ignore")
-def respond(
-    slabs: Slabs,
-    order: Offsets,
-    weights: Singles,
-    own: Reals,
-    portable: bool,
-    room: Room,
-    scores: Reals,
-) -> None:
-    """Fill scores, one a candidate, of the segments of order. portable: do without AVX-512."""
+def respond(slabs: Slabs, weights: Singles, own: Reals, scores: Reals) -> None:
+    """Fill scores, one a candidate."""
     single, double = weights.tolist(), own.tolist()
-    for s in order.tolist():
+    for s in range(len(slabs.bounds) - 1):
         segment = Segment(slabs, s)
         scores[segment.first : segment.end] = segment.scores(slabs, single, double, 1.0)
 
