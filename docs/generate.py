@@ -64,6 +64,30 @@ def recipes() -> str:
     return table(["recipe", "raises", "lowers", "solver", "policy", "cost", "cite", "note"], rows)
 
 
+def sets() -> str:
+    """The recipes of relevant sets."""
+    from dataclasses import MISSING, fields
+
+    from rampion.recipes import SETS, SetRecipe, described_set
+
+    source = (ROOT / "rampion/recipes.py").read_text("utf-8").splitlines()
+    lines = {name: next(n for n, line in enumerate(source, 1) if f'"{name}":' in line) for name in SETS}
+    usual = {field.name: field.default for field in fields(SetRecipe) if field.default not in (MISSING, "")}
+    usual |= {field.name: field.default for field in fields(SETS["costmargin"].solver)}
+    told = [*usual.keys() - {"learn", "cite"}]
+    rows = [
+        [f"[`{name}`](../rampion/recipes.py#L{lines[name]})", f"`{row['loss']}`", row["truth"], row["learn"],
+         ", ".join(f"{setting} {shown(value)}" for setting, value in recipe.settings().items()
+                   if setting in told and usual[setting] != value),
+         f"`{row['cite']}`", row["note"]]
+        for name, recipe in SETS.items()
+        for row in [described_set(recipe)]
+    ]  # fmt: skip
+    alike = ", ".join(f"{name} {shown(value)}" for name, value in usual.items() if name in told)
+    head = ["recipe", "loss of a truth", "truth", "learns", "settings", "cite", "note"]
+    return f"Unless a row says otherwise: {alike}.\n\n{table(head, rows)}"
+
+
 def algorithms() -> str:
     """The recipes, briefly."""
     from rampion.recipes import RECIPES, described
@@ -368,7 +392,7 @@ def measured() -> str:
 PARTS: dict[str, Callable[[], str]] = {
     part.__name__: part
     for part in (
-        *(recipes, algorithms, settings, losses, metrics, rooms, kernels, decoder_rooms, decoder_kernels),
+        *(recipes, sets, algorithms, settings, losses, metrics, rooms, kernels, decoder_rooms, decoder_kernels),
         *(errors, names, commands, speed),
     )
 }

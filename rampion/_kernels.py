@@ -25,7 +25,10 @@ MODULES = {
     "pairs": ("pairs",),
     "parse": ("cut", "parse"),
     "prints": ("prints",),
+    "rank": ("rank", "regress"),
+    "refine": ("refine",),
     "resample": ("deal", "draw"),
+    "respond": ("collect", "respond"),
     "score": ("score",),
     "words": ("words",),
 }
@@ -75,8 +78,13 @@ if TYPE_CHECKING:
     from rampion._core.parse import cut as cut
     from rampion._core.parse import parse as parse
     from rampion._core.prints import prints as prints
+    from rampion._core.rank import rank as rank
+    from rampion._core.rank import regress as regress
+    from rampion._core.refine import refine as refine
     from rampion._core.resample import deal as deal
     from rampion._core.resample import draw as draw
+    from rampion._core.respond import collect as collect
+    from rampion._core.respond import respond as respond
     from rampion._core.score import score as score
     from rampion._core.words import words as words
 else:

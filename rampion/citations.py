@@ -17,6 +17,15 @@ BIBTEX = {
   pages     = {733--736},
   year      = {2010}
 }""",
+    "tillmann2008": """@article{tillmann2008,
+  author    = {Christoph Tillmann and Tong Zhang},
+  title     = {An Online Relevant Set Algorithm for Statistical Machine Translation},
+  journal   = {IEEE Transactions on Audio, Speech, and Language Processing},
+  volume    = {16},
+  number    = {7},
+  pages     = {1274--1286},
+  year      = {2008}
+}""",
     "liang2006": """@inproceedings{liang2006,
   author    = {Percy Liang and Alexandre Bouchard-C{\\^o}t{\\'e} and Dan Klein and Ben Taskar},
   title     = {An End-to-End Discriminative Approach to Machine Translation},

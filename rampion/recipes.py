@@ -1,8 +1,8 @@
-"""The table: algorithm = loss x optimiser x candidate policy x cost (S14)."""
+"""The tables: algorithm = loss x optimiser x candidate policy x cost (S14), and training on relevant sets (S10)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, Literal, Self
 
@@ -12,11 +12,43 @@ from rampion.losses import LOSSES, Contrast, Side
 from rampion.mert import CorpusScore, LineSearch
 from rampion.mira import BatchMira
 from rampion.pairwise import Pairs
+from rampion.passes import Passes
 from rampion.policies import Fixed, Merge, Replace
 from rampion.pro import Pro
 from rampion.protocols import Loss, Policy, Solver, Update
+from rampion.ranking import COSTMARGIN, FIXED, LITERAL, PERCEPTRON, Ranking, Regression
 from rampion.solvers import Annealed, Best, Cccp, Descent, Lbfgs
 from rampion.updates import AdaGrad, Mira, Rprop, Sgd
+
+
+class Settings:
+    """A row of a table: a frozen dataclass whose plain fields, and those of its parts, are settings by name."""
+
+    __slots__ = ()
+
+    def settings(self) -> dict[str, Any]:
+        """Every number that can be turned, by name."""
+        return {name: value for name, value, _ in _settings(self)}
+
+    def set(self, **changes: Any) -> Self:
+        """The same recipe with other settings."""
+        for name, value in changes.items():
+            found = [path for known, _, path in _settings(self) if known == name]
+            if not found:
+                known = ", ".join(sorted(self.settings()))
+                raise RecipeError(f"this recipe has no setting {name!r}; it has {known}")
+            self = _changed(self, found[0], value)
+        return self
+
+    def check(self, positive: Iterable[str], choices: Mapping[str, Sequence[str]]) -> None:
+        """Raise RecipeError on a number that is not positive, or a word that is none of its choices."""
+        for name in positive:
+            if getattr(self, name) <= 0:
+                raise RecipeError(f"{name} is {getattr(self, name)}; expected a positive number")
+        for name, known in choices.items():
+            if (given := getattr(self, name)) not in known:
+                raise RecipeError(f"{name} is {given!r}; expected {' or '.join(map(repr, known))}")
+
 
 CHOICES = {
     "origin": ("start", "zero"),
@@ -27,7 +59,7 @@ CHOICES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class Recipe(Settings):
     """One row: what to want, how to move, which candidates, at what cost; k-best size and decoding iterations."""
 
     loss: Loss
@@ -45,29 +77,46 @@ class Recipe:
     note: str = ""
 
     def __post_init__(self) -> None:
-        for name in ("alpha", "k", "iterations"):
-            if getattr(self, name) <= 0:
-                raise RecipeError(f"{name} is {getattr(self, name)}; expected a positive number")
-        for name, choices in CHOICES.items():
-            if (given := getattr(self, name)) not in choices:
-                raise RecipeError(f"{name} is {given!r}; expected {' or '.join(map(repr, choices))}")
+        self.check(("alpha", "k", "iterations"), CHOICES)
         if self.free == "sparse" and self.base == "none":
             raise RecipeError("free='sparse' leaves dense features without weights; set base='start' or base='listed'")
         self.solver.check(self.loss)
 
-    def settings(self) -> dict[str, Any]:
-        """Every number that can be turned, by name."""
-        return {name: value for name, value, _ in _settings(self)}
 
-    def set(self, **changes: Any) -> Self:
-        """The same recipe with other settings."""
-        for name, value in changes.items():
-            found = [path for known, _, path in _settings(self) if known == name]
-            if not found:
-                known = ", ".join(sorted(self.settings()))
-                raise RecipeError(f"this recipe has no setting {name!r}; it has {known}")
-            self = _changed(self, found[0], value)
-        return self
+SET_CHOICES = {
+    "start": ("bag", "seeds"),
+    "learn": ("binary", "real", "both"),
+    "text": ("train", "dev"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SetRecipe(Settings):
+    """One row: what to want of a relevant set and how to move; how sets begin and grow; which weights learn."""
+
+    loss: Ranking | Regression
+    solver: Passes
+    start: Literal["bag", "seeds"] = "bag"  # z_0: random blocks (S10.7); or decoded with flat weights, and z_1 (S10.9)
+    truths: int = 5  # the best candidates there are, kept of each segment; 0: the best in the set is the truth
+    metric: str = "bleu:lin-och"
+    k: int = 1  # candidates added in every iteration
+    iterations: int = 30
+    restart: bool = True  # every iteration learns from the first weights again, not from the last ones
+    learn: Literal["binary", "real", "both"] = "binary"
+    text: Literal["train", "dev"] = "train"  # the part of the corpus to learn from
+    flat: float = 0.1  # the first weight of real-valued features that learn
+    least: int = 2  # occurrences of a binary feature that learns (S10.2)
+    cite: str = "tillmann2008"
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        self.check(("k", "iterations", "least"), SET_CHOICES)
+        if self.truths < 0:
+            raise RecipeError(f"truths is {self.truths}; expected 0 or more")
+        if self.start == "seeds" and self.learn == "binary":
+            raise RecipeError(
+                "start='seeds' decodes with flat weights, which binary features do not have; choose 'bag'"
+            )
 
 
 def _settings(part: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any, tuple[str, ...]]]:
@@ -149,6 +198,21 @@ RECIPES = {
 }  # fmt: skip
 
 
+_DENSE: dict[str, Any] = {"start": "seeds", "truths": 0, "learn": "real", "text": "dev"}
+
+SETS = {
+    #                        what to want               how to move         how sets begin and grow, what learns
+    "costmargin":         SetRecipe(COSTMARGIN,                 Passes(),           note="B1: eq. 7"),
+    "costmargin-fixed":   SetRecipe(FIXED,                      Passes(),           note="B1: Table II with its selection mended"),
+    "costmargin-literal": SetRecipe(LITERAL,                    Passes(),           note="B1: Table II as printed, which takes the least violating alternative"),
+    "costmargin-all":     SetRecipe(replace(COSTMARGIN, every=True), Passes(),      note="B1: eq. 5, all truths and not the best one alone"),
+    "set-perceptron":     SetRecipe(PERCEPTRON,                 Passes(),           note="B4: footnote 1"),
+    "costmargin-dense":   SetRecipe(COSTMARGIN,                 Passes(rate=1e-5),  **_DENSE, note="B2: Tables VI and VII"),
+    "perceptron-dense":   SetRecipe(PERCEPTRON,                 Passes(rate=1e-5),  **_DENSE, note="B3: Table III"),
+    "regression":         SetRecipe(Regression(),               Passes(),           note="B8: the simpler idea that the paper rejects"),
+}  # fmt: skip
+
+
 def described(recipe: Recipe) -> dict[str, str]:
     """A row in words: what it raises and lowers, how it moves, which candidates it keeps, and whom to cite."""
     loss = recipe.loss
@@ -158,6 +222,28 @@ def described(recipe: Recipe) -> dict[str, str]:
         "down": down,
         "solver": _part(recipe.solver),
         "policy": _part(recipe.policy),
+        "cite": recipe.cite,
+        "note": recipe.note,
+    }
+
+
+def described_set(recipe: SetRecipe) -> dict[str, str]:
+    """A row in words: what a step makes of slack and stakes, which candidate is the truth, what learns."""
+    loss, best = recipe.loss, f"the best of {recipe.truths} oracles" if recipe.truths else "the best of the set"
+    if isinstance(loss, Regression):
+        return {
+            "loss": "(gain - score)^2",
+            "truth": "none",
+            "learn": recipe.learn,
+            "cite": recipe.cite,
+            "note": recipe.note,
+        }
+    slack = f"({loss.margin:g} - ds)" if loss.margin else "-ds"
+    value = ("dg " if loss.staked else "") + slack + ("+^2" if loss.squared else "")
+    return {
+        "loss": f"{'max' if loss.sense > 0 else 'min'} {value}",
+        "truth": f"each of {recipe.truths} oracles" if loss.every else best,
+        "learn": recipe.learn,
         "cite": recipe.cite,
         "note": recipe.note,
     }

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import platform
-from collections.abc import Iterable, Mapping
+import tomllib
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -28,28 +30,76 @@ class RunFolder:
     path: Path
 
     @classmethod
-    def begin(cls, path: Path, config: Mapping[str, Any], inputs: Iterable[str]) -> RunFolder:
+    def begin(
+        cls, path: Path, config: Mapping[str, Any], inputs: Iterable[str], facts: Mapping[str, Any] | None = None
+    ) -> RunFolder:
+        """A folder for this; facts go into the manifest."""
         if path.exists() and not path.is_dir():
             raise InputError(f"{path}: is a file; --out names the folder of the run")
-        path.mkdir(parents=True, exist_ok=True)
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{path}: cannot be made: {error.strerror}") from error
         folder = cls(path)
-        folder._write(
-            "config.toml", "".join(f"{name} = {_toml(value)}\n" for name, value in config.items() if value is not None)
-        )
-        folder._write("manifest.json", json.dumps(manifest(inputs), indent=2, ensure_ascii=False) + "\n")
+        folder._write("config.toml", _config(config))
         folder._write("events.jsonl", "")
+        told = {**manifest(inputs), **(facts or {})}
+        folder._write("manifest.json", json.dumps(told, indent=2, ensure_ascii=False) + "\n")
         return folder
+
+    @property
+    def begun(self) -> bool:
+        return (self.path / "manifest.json").exists()
+
+    def prove(self, config: Mapping[str, Any], facts: Mapping[str, Any], free: Collection[str]) -> None:
+        """Raise InputError unless the run was begun with this; settings that are free may have changed."""
+        manifest = self.manifest
+        if manifest["rampion"] != __version__:
+            raise InputError(
+                f"{self.path}: was begun by Rampion {manifest['rampion']}, and this is {__version__}; "
+                "go on with that version, or name another folder"
+            )
+        found, wanted = self.config, tomllib.loads(_config(config))
+        for name in {**found, **wanted}.keys() - free:
+            if found.get(name) != wanted.get(name):
+                was, now = (_shown(one.get(name)) for one in (found, wanted))
+                raise InputError(
+                    f"{self.path}: was begun with {name} {was}, not {now}; take that again, or name another folder"
+                )
+        for name in facts:
+            if manifest.get(name) != facts[name]:
+                raise InputError(f"{self.path}: was begun with another {name}; take that again, or name another folder")
+
+    @property
+    def config(self) -> dict[str, Any]:
+        return tomllib.loads(self._read("config.toml"))
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self._read("manifest.json"))
+        return found
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        """What has happened; a line that broke off has not."""
+        lines = self._read("events.jsonl").splitlines(keepends=True)
+        return [json.loads(line) for line in lines if line.endswith("\n")]
+
+    def rewrite(self, events: Iterable[Mapping[str, Any]]) -> None:
+        """Let nothing else have happened."""
+        self._write("events.jsonl", "".join(map(_event, events)))
 
     @property
     def weights(self) -> Path:
         return self.path / "weights.txt"
 
     def event(self, kind: str, facts: Mapping[str, Any]) -> None:
-        line = json.dumps({"event": kind, **facts}, ensure_ascii=False)
         events = self.path / "events.jsonl"
         try:
             with open(events, "a", encoding="utf-8", errors="replace") as file:
-                file.write(line + "\n")
+                file.write(_event({"event": kind, **facts}))
+                file.flush()
+                os.fsync(file.fileno())
         except OSError as error:
             raise InputError(f"{events}: cannot be written: {error.strerror}") from error
 
@@ -73,6 +123,12 @@ class RunFolder:
             weight_files.write(self.last_weights, last)
         weight_files.write(self.weights, weights)
         self.event("done", facts)
+
+    def _read(self, name: str) -> str:
+        try:
+            return (self.path / name).read_text("utf-8", errors="replace")
+        except OSError as error:
+            raise InputError(f"{self.path / name}: cannot be read: {error.strerror}") from error
 
     def _write(self, name: str, text: str) -> None:
         with replacing(self.path / name) as file:
@@ -104,6 +160,18 @@ def _fingerprint(path: str) -> dict[str, Any]:
     with open(path, "rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     return {"path": path, "bytes": Path(path).stat().st_size, "sha256": digest}
+
+
+def _event(facts: Mapping[str, Any]) -> str:
+    return json.dumps(facts, ensure_ascii=False) + "\n"
+
+
+def _config(settings: Mapping[str, Any]) -> str:
+    return "".join(f"{name} = {_toml(value)}\n" for name, value in settings.items() if value is not None)
+
+
+def _shown(value: Any) -> str:
+    return "nothing" if value is None else _toml(value)
 
 
 def _toml(value: Any) -> str:

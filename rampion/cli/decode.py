@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,7 +10,7 @@ from rampion.cli import app, table
 from rampion.cli.options import Json, read_weights
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Mapping
 
     from rampion.text import Texts
 
@@ -165,7 +164,7 @@ def decode(
             raise FormatError.at(shown(source), number, f"has {size} words; a sentence may have {LONGEST}: split it")
     given: Mapping[str, float] = read_weights(weights) if weights else INITIAL
     facts: dict[str, Any] = {"sentences": len(lines)}
-    with _progress(len(lines)) as tick:
+    with table.decoding(len(lines)) as bar:
         system = BlockDecoder(
             BlockSet.read(blocks),
             arpa.load(lm) if lm else None,
@@ -179,7 +178,7 @@ def decode(
             longest,
             threads,
             distinct,
-            tick,
+            bar.tick,
         )
         if not oracle and not any(system.knows(name) for name in given):
             raise InputError(
@@ -282,21 +281,3 @@ def _explain(
         table.show_json({"line": line, "source": source, "blocks": blocks, "end": last})
         return
     typer.echo(told(source, steps, weights, last, top), nl=False)
-
-
-@contextmanager
-def _progress(total: int) -> Iterator[Callable[[int], None]]:
-    """A bar on a terminal, told how many sentences are done: how many a second, and how long it will take."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    console = Console(stderr=True)
-    columns = BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"), TimeRemainingColumn()
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("decoding", total=total, rate="")
-
-        def tick(done: int) -> None:
-            speed = bar.tasks[0].speed or 0.0
-            bar.update(task, completed=done, rate=f"{speed:.0f} sentences/s" if speed else "")
-
-        yield tick

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
     from rampion.candidates import Candidates
     from rampion.features import Features, Weights
-    from rampion.recipes import Recipe
+    from rampion.recipes import Recipe, Settings
     from rampion.text import References, Texts
 
+AnyRecipe = TypeVar("AnyRecipe", bound="Settings")
 OF_DECODERS = ("k", "iterations")  # settings that lists from files leave without effect
 
 Lists = Annotated[
@@ -139,14 +140,14 @@ def seeds_of(seeds: str | None) -> list[int]:
     return list(map(int, cells))
 
 
-def changed(recipe: Recipe, settings: Sequence[str]) -> Recipe:
+def changed(recipe: AnyRecipe, settings: Sequence[str], barred: Sequence[str] = OF_DECODERS) -> AnyRecipe:
     """The recipe with other settings, `name=value`; a value is read as the kind of value that it replaces."""
     present = recipe.settings()
     for setting in settings:
         name, equals, text = setting.partition("=")
         if not equals or not name:
             raise RecipeError(f"--set {setting!r}: expected name=value, for example --set rate=1e-3")
-        if name in OF_DECODERS:
+        if name in barred:
             raise RecipeError(
                 f"--set {setting}: {name} is for tuning with a decoder; lists from files are what they are"
             )

@@ -1,4 +1,4 @@
-"""rampion recipes: the table of algorithms."""
+"""rampion recipes: the tables of algorithms."""
 
 from __future__ import annotations
 
@@ -15,21 +15,23 @@ def recipes(
     name: Annotated[str | None, typer.Argument(help="One recipe, to see its settings.", show_default=False)] = None,
     as_json: Json = False,
 ) -> None:
-    """Show the algorithms: loss x optimiser x candidate policy x cost."""
-    from rampion.recipes import RECIPES, described
+    """Show the algorithms: those that learn from lists, and those that learn from relevant sets."""
+    from rampion.recipes import RECIPES, SETS, described, described_set
     from rampion.tuning import recipe_named
 
+    rows = {known: described(recipe) for known, recipe in RECIPES.items()}
+    sets = {known: described_set(recipe) for known, recipe in SETS.items()}
     if name:
-        recipe = recipe_named(name)
-        facts = described(recipe) | recipe.settings()
+        recipe = SETS[name] if name in SETS else recipe_named(name)
+        facts = (rows | sets)[name] | recipe.settings()
         if as_json:
             table.show_json(facts)
         else:
             table.show([(fact, _shown(value)) for fact, value in facts.items()], [name, ""])
         return
-    rows = {known: described(recipe) for known, recipe in RECIPES.items()}
     if as_json:
-        table.show_json({known: row | RECIPES[known].settings() for known, row in rows.items()})
+        whole = {known: row | RECIPES[known].settings() for known, row in rows.items()}
+        table.show_json(whole | {known: row | SETS[known].settings() for known, row in sets.items()})
         return
     table.show(
         [
@@ -37,6 +39,13 @@ def recipes(
             for known, row in rows.items()
         ],
         ["recipe", "raise", "lower", "solver"],
+        title="rampion tune: from lists",
+    )
+    typer.echo()
+    table.show(
+        [(known, row["loss"], row["truth"], row["learn"], row["note"]) for known, row in sets.items()],
+        ["recipe", "loss", "truth", "learns", ""],
+        title="rampion train: from relevant sets",
     )
 
 

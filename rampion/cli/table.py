@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 if TYPE_CHECKING:
+    from rich.progress import Progress
+
     from rampion.metrics import Metric
 
 
@@ -50,6 +54,42 @@ class Live:
             typer.secho(_line(self.head, self.widths, self.left), dim=True, err=self.err)
             self.begun = True
         typer.echo(_line(cells, self.widths, self.left), err=self.err)
+
+
+class Bar:
+    """How many of so many sentences are decoded, however many decodings that takes."""
+
+    def __init__(self, bar: Progress, total: int) -> None:
+        self.bar, self.task = bar, bar.add_task("decoding", total=total, rate="")
+        self.before = self.last = 0
+
+    def tick(self, done: int) -> None:
+        """This decoding has come so far; less than before is the next one."""
+        if done <= self.last:
+            self.before += self.last
+        self.last = done
+        speed = self.bar.tasks[0].speed or 0.0
+        rate = f"{speed:.0f} sentences/s" if speed else ""
+        self.bar.update(self.task, completed=self.before + done, rate=rate)
+
+    def again(self) -> None:
+        """Begin at 0."""
+        self.before = self.last = 0
+        self.bar.reset(self.task, rate="")
+
+
+@contextmanager
+def decoding(total: int) -> Iterator[Bar]:
+    """A bar on a terminal: how many sentences a second, and how long it will take."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"), TimeRemainingColumn()
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal, redirect_stdout=sys.stdout.isatty()
+    ) as bar:
+        yield Bar(bar, total)
 
 
 def show_json(facts: Any, *, err: bool = False) -> None:

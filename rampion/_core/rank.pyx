@@ -1,0 +1,190 @@
+"""Online passes over relevant sets: visit segments in a given order, step after each (S10.5, S10.7, S10.9).
+
+Weights are scale * what is stored, so that the pull of L2 costs one product. Scores are those of slab.pxd.
+Twin: rampion/_reference/rank.py
+"""
+
+from rampion._core.slab cimport ask, fill_scores, fold, open_next, slab_is_wide, slab_move, slab_part, slab_t
+from rampion._core.types cimport id_t, key_t, real, row_t, small_t
+
+cdef enum:
+    NOBODY = -1
+    SEVERAL = -2
+
+
+cdef inline row_t best(const real[::1] gains, row_t first, row_t size) except -2 nogil:
+    cdef row_t c, found = 0
+    for c in range(1, size):
+        if gains[first + c] > gains[first + found]:
+            found = c
+    return found
+
+
+cdef inline row_t rival(
+    const real[::1] gains, row_t first, row_t truth, row_t start, row_t size, const real[::1] scores,
+    real margin, bint staked, bint squared, real sense,
+    real* stake, real* slack,  # OUT
+) except -2 nogil:
+    """The alternative that ranks first, ties to the earlier, or NOBODY; what it stakes, and its slack."""
+    cdef row_t c, found = NOBODY
+    cdef real gap = 1.0, lack, rank, top = 0.0
+    for c in range(start, size):
+        if staked:
+            gap = gains[first + truth] - gains[first + c]
+            if gap <= 0.0:
+                continue
+        lack = margin - (scores[truth] - scores[c])
+        if squared and lack < 0.0:
+            lack = 0.0
+        rank = sense * (gap * (lack * lack if squared else lack))
+        if found == NOBODY or rank > top:
+            found = c
+            top = rank
+            stake[0] = gap
+            slack[0] = lack
+    return found
+
+
+cdef inline int move(
+    int wide, const slab_t* slab, row_t first, row_t size, const real[::1] values, const real[::1] steps,
+    key_t[::1] touched, small_t[::1] totals, small_t[::1] weights, real[::1] own,
+) except -1 nogil:
+    """Add steps[c] times the features of candidate c for all c: a double each, their sums in single floats."""
+    cdef row_t c, j, up = NOBODY, down = NOBODY
+    cdef real total
+    for c in range(size):
+        if steps[c] > 0.0:
+            up = c if up == NOBODY else SEVERAL
+        elif steps[c] != 0.0:
+            down = c if down == NOBODY else SEVERAL
+    for j in range(own.shape[0]):
+        total = 0.0
+        for c in range(size):
+            if steps[c] != 0.0:
+                total += steps[c] * values[(first + c) * own.shape[0] + j]
+        own[j] += total
+    if up >= 0 and down >= 0 and steps[up] == -steps[down] and <small_t>steps[up] - <small_t>steps[up] == 0.0:
+        if <small_t>steps[up] != 0.0:
+            slab_part(wide, slab, up, down, <small_t>steps[up], &weights[0])
+        return 0
+    for c in range(slab.words):
+        touched[c] = 0
+    for c in range(size):
+        totals[c] = <small_t>steps[c]
+        if steps[c] != 0.0:
+            touched[c >> 6] |= <key_t>1 << (c & 63)
+    slab_move(slab, &touched[0], &totals[0], &weights[0])
+    return 0
+
+
+def rank(
+    slabs, const row_t[::1] order, loss, pace, small_t[::1] weights, real[::1] own, bint portable, room,
+):
+    """Take the weights through the segments of order; return the summed losses met, and how many visits moved.
+
+    loss is (margin, staked, squared, sense, every), pace is (rate, decay). portable: do without AVX-512.
+    """
+    cdef const row_t[::1] bounds = slabs.bounds, starts = slabs.starts
+    cdef const int[::1] truths = slabs.truths
+    cdef const real[::1] gains = slabs.gains, offsets = slabs.offsets, values = slabs.values
+    cdef const id_t[::1] blob = slabs.blob
+    cdef small_t[::1] found = room.found, totals = room.totals
+    cdef key_t[::1] touched = room.touched
+    cdef real[::1] scores = room.scores, steps = room.steps
+    cdef real margin = loss[0], sense = loss[3], rate = pace[0], decay = pace[1]
+    cdef bint staked = loss[1], squared = loss[2], every = loss[4], moves
+    cdef int wide = not portable and slab_is_wide()
+    cdef real scale = 1.0, objective = 0.0, stake = 0.0, slack = 0.0, total, step
+    cdef row_t visit, s, first, size, start, last, count, k, t, c, moved = 0
+    cdef slab_t slab, following
+    with nogil:
+        open_next(bounds, starts, blob, order, 0, &following)
+        for visit in range(order.shape[0]):
+            slab = following
+            ask(bounds, gains, offsets, values, starts, blob, order, visit, own.shape[0], &slab)
+            open_next(bounds, starts, blob, order, visit + 1, &following)
+            s = order[visit]
+            first = bounds[s]
+            size = bounds[s + 1] - first
+            if size > 0:
+                fill_scores(wide, &slab, &following, first, size, offsets, values, weights, own, scale,
+                            found, totals, scores)
+            scale *= 1.0 - decay
+            if scale < 1e-6:
+                fold(weights, own, scale)
+                scale = 1.0
+            if size == 0:
+                continue
+            for c in range(size):
+                steps[c] = 0.0
+            k = 0
+            last = start = truths[s]
+            if start == 0 or not every:
+                k = best(gains, first, start if start > 0 else size)
+                last = k + 1
+            moves = False
+            total = 0.0
+            count = last - k
+            for k in range(k, last):
+                t = rival(gains, first, k, start, size, scores, margin, staked, squared, sense, &stake, &slack)
+                step = stake * slack if squared else stake
+                if t != NOBODY and t != k and step != 0.0:
+                    total += 0.0 if slack <= 0.0 else step * slack
+                    step = rate * step / count / scale
+                    steps[k] += step
+                    steps[t] -= step
+                    moves = moves or steps[k] != 0.0
+            objective += total / count
+            if moves:
+                moved += 1
+                move(wide, &slab, first, size, values, steps, touched, totals, weights, own)
+        if scale != 1.0:
+            fold(weights, own, scale)
+    return objective, moved
+
+
+def regress(slabs, const row_t[::1] order, pace, small_t[::1] weights, real[::1] own, bint portable, room):
+    """As rank, for the mean over a segment's candidates of (gain - score)^2 / 2: least squares of all scores."""
+    cdef const row_t[::1] bounds = slabs.bounds, starts = slabs.starts
+    cdef const real[::1] gains = slabs.gains, offsets = slabs.offsets, values = slabs.values
+    cdef const id_t[::1] blob = slabs.blob
+    cdef small_t[::1] found = room.found, totals = room.totals
+    cdef key_t[::1] touched = room.touched
+    cdef real[::1] scores = room.scores, steps = room.steps
+    cdef real rate = pace[0], decay = pace[1], scale = 1.0, objective = 0.0, lack, total
+    cdef int wide = not portable and slab_is_wide()
+    cdef row_t visit, s, first, size, c, moved = 0
+    cdef bint moves
+    cdef slab_t slab, following
+    with nogil:
+        open_next(bounds, starts, blob, order, 0, &following)
+        for visit in range(order.shape[0]):
+            slab = following
+            ask(bounds, gains, offsets, values, starts, blob, order, visit, own.shape[0], &slab)
+            open_next(bounds, starts, blob, order, visit + 1, &following)
+            s = order[visit]
+            first = bounds[s]
+            size = bounds[s + 1] - first
+            if size > 0:
+                fill_scores(wide, &slab, &following, first, size, offsets, values, weights, own, scale,
+                            found, totals, scores)
+            scale *= 1.0 - decay
+            if scale < 1e-6:
+                fold(weights, own, scale)
+                scale = 1.0
+            if size == 0:
+                continue
+            moves = False
+            total = 0.0
+            for c in range(size):
+                lack = gains[first + c] - scores[c]
+                total += lack * lack / 2.0
+                steps[c] = rate * lack / size / scale
+                moves = moves or steps[c] != 0.0
+            objective += total / size
+            if moves:
+                moved += 1
+                move(wide, &slab, first, size, values, steps, touched, totals, weights, own)
+        if scale != 1.0:
+            fold(weights, own, scale)
+    return objective, moved

@@ -1,0 +1,65 @@
+"""The working form of relevant sets gains candidates: one pass, segment by segment, by partition refinement (S10.8).
+
+Twin: rampion/_reference/refine.py
+"""
+
+from rampion._core.types cimport id_t, key_t, row_t
+
+cdef extern from "refine.h" nogil:
+    ctypedef struct groups_t:
+        id_t* ids
+        key_t* masks
+        id_t* begin
+        id_t* size
+        row_t count
+    ctypedef struct refine_t:
+        groups_t groups, spare
+        id_t* names
+        id_t* order
+        id_t* merged
+        id_t* source
+        id_t* slots
+        id_t* used
+        row_t bits, words
+    void open_segment(refine_t* work, const id_t* blob, const id_t* renamed)
+    void split(refine_t* work, row_t candidate, const id_t* ids, row_t count, const id_t* places)
+    row_t close_segment(refine_t* work, row_t candidates, id_t awake, int common, id_t* blob, row_t room)
+
+
+def refine(slabs, fresh, const id_t[::1] places, const id_t[::1] renamed, id_t awake, bint common, row_t first, room,
+           row_t[::1] starts, id_t[::1] blob):
+    """Write the segments from `first` on, old places renamed, fresh candidates added, till one does not fit blob.
+
+    Return how many are done; segment s begins at starts[s], and the blob at starts[first].
+    """
+    cdef const row_t[::1] bounds = slabs.bounds, old_starts = slabs.starts
+    cdef const row_t[::1] fresh_bounds = fresh.bounds, id_bounds = fresh.id_bounds
+    cdef const id_t[::1] old = slabs.blob, ids = fresh.ids
+    cdef id_t[:, ::1] spans = room.spans, names = room.names
+    cdef id_t[::1] slots = room.slots
+    cdef key_t[:, ::1] masks = room.masks
+    cdef row_t s = first, i, had, has, size
+    cdef const id_t* row = &ids[0] if ids.shape[0] > 0 else NULL
+    cdef const id_t* place = &places[0] if places.shape[0] > 0 else NULL
+    cdef refine_t work
+    work.groups = groups_t(&names[0, 0], &masks[0, 0], &spans[0, 0], &spans[1, 0], 0)
+    work.spare = groups_t(&names[1, 0], &masks[1, 0], &spans[2, 0], &spans[3, 0], 0)
+    work.names, work.used = &names[2, 0], &names[3, 0]
+    work.order, work.merged, work.source = &spans[4, 0], &spans[5, 0], &spans[6, 0]
+    work.slots, work.bits = &slots[0], room.bits
+    with nogil:
+        while s < bounds.shape[0] - 1:
+            had = bounds[s + 1] - bounds[s]
+            has = had + fresh_bounds[s + 1] - fresh_bounds[s]
+            work.words = (has + 63) // 64
+            open_segment(&work, &old[old_starts[s]], &renamed[0])
+            for i in range(fresh_bounds[s], fresh_bounds[s + 1]):
+                split(&work, had, row + id_bounds[i], id_bounds[i + 1] - id_bounds[i], place)
+                had += 1
+            size = starts[s] - starts[first]
+            size += close_segment(&work, has, awake, common, &blob[0] + size, blob.shape[0] - size)
+            if size > blob.shape[0]:
+                break
+            s += 1
+            starts[s] = starts[first] + size
+    return s

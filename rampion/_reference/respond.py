@@ -1,0 +1,42 @@
+"""What relevant sets answer to weights, and what weights would gain by slopes (S10.5). Scores are those of slab.pxd.
+
+Twin: rampion/_core/respond.pyx
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rampion._reference.slab import Segment
+
+if TYPE_CHECKING:
+    from rampion.candidates import Reals
+    from rampion.passes import Singles
+    from rampion.slabs import Slabs
+
+
+@np.errstate(over="ignore")
+def respond(slabs: Slabs, weights: Singles, own: Reals, scores: Reals) -> None:
+    """Fill scores, one a candidate."""
+    single, double = weights.tolist(), own.tolist()
+    for s in range(len(slabs.bounds) - 1):
+        segment = Segment(slabs, s)
+        scores[segment.first : segment.end] = segment.scores(slabs, single, double, 1.0)
+
+
+def collect(slabs: Slabs, slopes: Reals, gradient: Reals) -> None:
+    """Add to gradient[place] every slope times the feature, of active places: sums over a chunk, in doubles."""
+    found = gradient.tolist()
+    for s in range(len(slabs.bounds) - 1):
+        segment = Segment(slabs, s)
+        along = slopes[segment.first : segment.end].tolist()
+        for chunk in segment.chunks:
+            total = 0.0
+            for c, slope in enumerate(along):
+                if chunk.mask >> c & 1:
+                    total += slope
+            for place in chunk.places:
+                found[place] += total
+    gradient[:] = found

@@ -1,0 +1,456 @@
+"""Learning from relevant sets (S10.6): decode, keep what is new, learn from all that was kept, and decode again.
+
+An iteration is done when its file of records stands. Files of records and of weights are the only state: whoever is
+stopped goes on from them, to the same bits.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import resource
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import NamedTuple, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rampion.errors import InputError, RecipeError
+from rampion.formats.records import TRUTHS, Sets
+from rampion.keys import Keys
+from rampion.metrics import Metric, named
+from rampion.passes import Watch
+from rampion.protocols import KeyedDecoder
+from rampion.ranking import Ranking, Regression
+from rampion.recipes import SetRecipe
+from rampion.records import Fired, Keyed, KeyRow, Offsets, Reals, Records, Seen, ends, recorded
+from rampion.slabs import Fresh, Slabs, numbering
+from rampion.text import References, Texts
+
+T = TypeVar("T")
+Singles = NDArray[np.float32]
+
+FIRST = "000"  # the records of bags of blocks, or of the first seed
+NOISE = 0.01  # how far the weights of the second seed are from those of the first, at most (S10.9)
+
+
+class Lines(NamedTuple):
+    """Sentences, and what they should become."""
+
+    source: Texts
+    references: References
+
+    def first(self, count: int) -> Lines:
+        rows = np.arange(min(count, len(self.source)))
+        return Lines(self.source.take(rows), self.references.take(rows))
+
+
+class Text(NamedTuple):
+    """What to learn from, what chooses the iteration (S10.11), and what tells how good it is."""
+
+    learn: Lines
+    dev: Lines
+    test: Lines
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with every letter."""
+        digest = hashlib.sha256()
+        for source, references in self:
+            for array in (
+                source.bounds,
+                source.blob,
+                references.texts.bounds,
+                references.texts.blob,
+                references.bounds,
+            ):
+                digest.update(len(array).to_bytes(8, "little"))
+                digest.update(np.ascontiguousarray(array).data)
+        return digest.hexdigest()[:16]
+
+
+class Learnt(NamedTuple):
+    """Weights after an iteration: of keyed features by id, of real-valued ones by name, those that are fixed too."""
+
+    keyed: Singles
+    own: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Iteration:
+    """What came of an iteration; train, dev and test are percentages."""
+
+    iteration: int
+    gain: float  # of the best candidates of the sentences learnt from, a mean (S10.5)
+    train: float  # their sentence BLEU without length penalty, a mean (S10.14)
+    dev: float  # BLEU
+    test: float
+    objective: list[float]  # of every epoch, a mean over sentences
+    moved: list[int]  # visits of every epoch that changed the weights
+    features: int
+    awake: int  # binary features that are frequent enough to learn
+    candidates: int  # learnt from
+    fresh: int  # found with these weights
+    sentences: int
+    memory: int  # of the process at most, so far
+    seconds: dict[str, float]
+
+
+Record = Callable[[Iteration], None]
+
+
+def ignore(row: Iteration) -> None:
+    """The record of those who keep none."""
+
+
+class Run(Protocol):
+    """Where training keeps what it finds."""
+
+    @property
+    def sets(self) -> Sets: ...
+
+    def keep(self, row: Iteration, learnt: Learnt) -> None: ...
+
+    def learnt(self, iteration: int) -> Learnt: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    """Weights that do not learn: of real-valued features by name, and of the keys of another run (S10.12)."""
+
+    own: dict[str, float]
+    table: Keys | None
+
+    @classmethod
+    def of(cls, recipe: SetRecipe, names: Iterable[str], fixed: Mapping[str, float], base: Keyed | None) -> Frozen:
+        """Those of the base and the fixed ones; the recipe lets all others learn."""
+        names, own = tuple(names), {**(base.own if base else {}), **fixed}
+        for name in own:
+            if name not in names:
+                known = ", ".join(names) or "none"
+                raise RecipeError(f"{name} has a fixed weight, but the real-valued features are: {known}")
+        free = [name for name in names if name not in own]
+        if recipe.learn == "binary" and free:
+            raise RecipeError(
+                f"{free[0]} is real-valued and has no weight; fix it (--fixed {free[0]}=0.1) or let it learn "
+                "(--set learn=both)"
+            )
+        if recipe.learn == "real" and not free:
+            raise RecipeError("all real-valued features are fixed, so none can learn; fix fewer, or set learn=binary")
+        table = base.table if base and len(base.table) else None
+        if table and recipe.learn != "real":
+            raise RecipeError("the base has weights of binary features, which stay as they are; set learn=real")
+        return cls(own, table)
+
+    def keyed(self, table: Keys, learnt: Learnt) -> Keyed:
+        """The weights of all features; those of the table become the learnt ones."""
+        if self.table:
+            return Keyed(self.table, learnt.own)
+        table.set_weights(np.append(learnt.keyed, np.zeros(len(table) - len(learnt.keyed), np.float32)))
+        return Keyed(table, learnt.own)
+
+    def weigh(self, keys: KeyRow) -> Singles:
+        """The frozen weights of keys."""
+        return self.table.weigh(keys) if self.table else np.zeros(0, np.float32)
+
+    def offsets(self, records: Records, names: tuple[str, ...], foreign: Singles) -> Reals:
+        """What the frozen weights say of candidates; `foreign` are those of ids."""
+        scores = np.zeros(len(records.gains))
+        for name, weight in self.own.items():
+            scores += weight * records.values[:, names.index(name)]
+        if self.table:
+            owners = np.repeat(np.arange(len(scores)), np.diff(records.id_bounds))
+            scores += np.bincount(owners, foreign[records.ids], len(scores))
+        return scores
+
+
+class Clock(dict[str, float]):
+    """Seconds of every part of the work."""
+
+    @contextmanager
+    def __call__(self, part: str) -> Iterator[None]:
+        start = perf_counter()
+        yield
+        self[part] = self.get(part, 0.0) + perf_counter() - start
+
+    def each(self, part: str, items: Iterator[T]) -> Iterator[T]:
+        """The items; what it takes to get them is counted, not what is done with them."""
+        while True:
+            with self(part):
+                item = next(items, None)
+            if item is None:
+                return
+            yield item
+
+
+class Top(NamedTuple):
+    """Of the first candidates of all sentences: sums of gains, and of sentence BLEU without length penalty."""
+
+    gain: float = 0.0
+    bleu: float = 0.0
+
+
+class Epochs(NamedTuple):
+    """The losses that epochs met, and the visits that changed the weights."""
+
+    losses: list[float]
+    moved: list[int]
+
+    def add(self, epoch: int, loss: float, moved: int) -> None:
+        self.losses.append(loss)
+        self.moved.append(moved)
+
+
+class Relevant:
+    """The relevant sets of all segments: records on the disk, and what is learnt from them in memory."""
+
+    def __init__(
+        self, recipe: SetRecipe, frozen: Frozen, names: tuple[str, ...], sets: Sets, lines: Lines, spill: Path | None
+    ) -> None:
+        self.recipe, self.frozen, self.names, self.sets, self.lines = recipe, frozen, names, sets, lines
+        self.free = [name for name in names if name not in frozen.own]
+        self.table, self.seen = sets.table(), Seen(len(lines.source))
+        self.places, self.awake = np.zeros(0, np.uint32), 0  # of ids
+        self.foreign = np.zeros(0, np.float32)  # the weights that the base gives to ids
+        self.slabs, self.spill = Slabs.start(len(lines.source), len(self.free), folder=spill), spill
+        self.waiting = list[str]()  # parts that are not among the slabs yet
+        for name in sets.parts:
+            self._take(name)
+
+    def used(self, name: str) -> Records:
+        """What is learnt from: of truths the first that gains most, unless each has its turn."""
+        records, loss = self.sets.parts[name].records, self.recipe.loss
+        return records if name != TRUTHS or (isinstance(loss, Ranking) and loss.every) else leading(records)
+
+    def _take(self, name: str) -> None:
+        records = self.used(name)
+        self.seen.admit(0, records.bounds, records.prints)
+        self.foreign = np.append(self.foreign, self.frozen.weigh(self.sets.parts[name].keys))
+        self.waiting.insert(0 if name == FIRST and not self.apart else len(self.waiting), name)
+        if name == TRUTHS and self.apart:
+            truths = np.diff(records.bounds).astype(np.int32)
+            self.slabs = Slabs.start(len(truths), len(self.free), truths, self.spill)
+
+    @property
+    def apart(self) -> bool:
+        """Whether truths are no alternatives. Without a margin they are, behind the bag: where weights of 0 make all
+        equal it is the bag that is too high, and where a truth scores best nothing moves (S10.9)."""
+        return isinstance(self.recipe.loss, Ranking) and self.recipe.loss.margin > 0
+
+    def grow(self, name: str, batches: Iterator[Fired], clock: Clock, judge: Metric | None) -> tuple[int, Top]:
+        """Record what is new among the candidates of all segments: how many, and what the first ones are worth.
+
+        Without a judge they gain nothing (S10.7).
+        """
+        seen = Seen(len(self.lines.source)) if name == TRUTHS else self.seen
+        parts, first, top = list[Records](), 0, Top()
+        for fired in clock.each("decoding", batches):
+            with clock("judging"):
+                last = first + len(fired.bounds) - 1
+                references = self.lines.references.take(np.arange(first, last))
+                gains = np.zeros(len(fired.values))
+                if judge:
+                    gains = gains_of(judge, fired.texts, fired.bounds, references)
+                    top = Top(*np.add(top, leaders(fired, gains, references)).tolist())
+            with clock("recording"):
+                parts.append(recorded(fired, gains, self.table, seen, first))
+            first = last
+        with clock("recording"):
+            self.pending = Records.join(parts)
+        return len(self.pending.gains), top
+
+    def keep(self, name: str) -> None:
+        """Write what has grown."""
+        self.sets.append(name, self.pending, self.table)
+        self._take(name)
+        del self.pending
+
+    def pack(self) -> None:
+        """Put what waits among the slabs; all features get their places anew."""
+        recipe, known = self.recipe, len(self.places)
+        if recipe.learn != "real":
+            before = self.places
+            self.places, self.awake = numbering(self.table.counts[: len(self.table)], recipe.least)
+            renamed = np.zeros(known + 1, np.uint32)
+            renamed[before] = self.places[:known]
+        else:
+            renamed = np.zeros(1, np.uint32)
+        common = isinstance(recipe.loss, Regression)
+        for name in self.waiting:
+            self.slabs = self.slabs.refined(self.fresh(name), self.places, renamed, self.awake, common)
+            renamed = np.arange(len(self.places) + 1, dtype=np.uint32)
+        self.waiting.clear()
+
+    def fresh(self, name: str) -> Fresh:
+        """What of a part learns."""
+        records = self.used(name)
+        offsets = self.frozen.offsets(records, self.names, self.foreign)
+        ids, id_bounds = records.ids, records.id_bounds
+        if self.recipe.learn == "real":
+            ids, id_bounds = ids[:0], np.zeros_like(id_bounds)
+        values = records.values[:, [self.names.index(name) for name in self.free]]
+        return Fresh(records.bounds, id_bounds, ids, records.gains, offsets, values)
+
+    def learn(self, iteration: int, past: Learnt | None, watch: Watch, threads: int | None) -> Learnt:
+        """Weights from the sets, beginning at those of the past or at the first ones."""
+        weights, own = np.zeros(self.awake + 1, np.float32), np.full(len(self.free), self.recipe.flat)
+        if past:
+            ids = np.flatnonzero(self.places[: len(past.keyed)] <= self.awake)
+            weights[self.places[ids]] = past.keyed[ids]
+            own = np.array([past.own[name] for name in self.free])
+        weights, own = self.recipe.solver.solve(self.recipe.loss, self.slabs, weights, own, watch, iteration, threads)
+        return Learnt(np.append(weights, np.float32(0))[np.minimum(self.places, self.awake + 1)], self.named(own))
+
+    def named(self, own: Reals) -> dict[str, float]:
+        """All weights of real-valued features."""
+        return self.frozen.own | dict(zip(self.free, own.tolist(), strict=True))
+
+
+def train(
+    recipe: SetRecipe,
+    decoder: KeyedDecoder,
+    text: Text,
+    run: Run,
+    *,
+    fixed: Mapping[str, float] | None = None,
+    base: Keyed | None = None,
+    record: Record = ignore,
+    spill: Path | None = None,
+    threads: int | None = None,
+) -> None:
+    """Go on until the run has all iterations; the folder `spill` takes the sets if memory cannot."""
+    frozen, lines, judge = Frozen.of(recipe, decoder.names, fixed or {}, base), text.learn, named(recipe.metric)
+    sets = Relevant(recipe, frozen, decoder.names, run.sets, lines, spill)
+    flat = Learnt(np.zeros(0, np.float32), sets.named(np.full(len(sets.free), recipe.flat)))
+    seed = recipe.solver.seed
+    if recipe.truths and TRUTHS not in run.sets.parts:
+        sets.grow(TRUTHS, decoder.truths(*lines, recipe.truths), Clock(), judge)
+        sets.keep(TRUTHS)
+    if FIRST not in run.sets.parts:
+        if recipe.start == "bag":
+            sets.grow(FIRST, decoder.bags(lines.source, seed), Clock(), None)
+        else:
+            weights = frozen.keyed(sets.table, flat)
+            sets.grow(FIRST, decoder.listed(lines.source, weights, recipe.k), Clock(), judge)
+        sets.keep(FIRST)
+    done = len(run.sets.parts.keys() - {TRUTHS})
+    for iteration in range(done, recipe.iterations + 1):
+        clock, epochs = Clock(), Epochs([], [])
+        with clock("packing"):
+            sets.pack()
+        with clock("learning"):
+            if recipe.start == "seeds" and iteration == 1:
+                learnt = disturbed(flat, sets.free, seed)
+            else:
+                past = None if recipe.restart or iteration == 1 else run.learnt(iteration - 1)
+                learnt = sets.learn(iteration, past, epochs.add, threads)
+        weights = frozen.keyed(sets.table, learnt)
+        with clock("testing"):
+            dev, test = (bleu(decoder, part, weights) for part in (text.dev, text.test))
+        learnt_from, awake = len(sets.slabs), sets.awake
+        fresh, top = sets.grow(f"{iteration:03}", decoder.listed(lines.source, weights, recipe.k), clock, judge)
+        count = len(lines.source)
+        row = Iteration(
+            iteration, top.gain / count, 100 * top.bleu / count, dev, test,
+            [loss / count for loss in epochs.losses], epochs.moved,
+            len(sets.table), awake, learnt_from, fresh, count, peak(), dict(clock),
+        )  # fmt: skip
+        run.keep(row, learnt)
+        sets.keep(f"{iteration:03}")
+        record(row)
+
+
+def disturbed(flat: Learnt, names: Sequence[str], seed: int) -> Learnt:
+    """Weights of the second seed: the first ones and some noise (S10.9)."""
+    noise = np.random.default_rng(seed).uniform(-NOISE, NOISE, len(names)).tolist()
+    return flat._replace(own=flat.own | {name: flat.own[name] + more for name, more in zip(names, noise, strict=True)})
+
+
+def gains_of(judge: Metric, texts: Texts, bounds: Offsets, references: References) -> Reals:
+    """What the metric says of every candidate on its own, turned so that more is better."""
+    values = judge.segments(judge.statistics(texts, bounds, references))
+    return values if judge.higher_is_better else 1.0 - values
+
+
+def leaders(fired: Fired, gains: Reals, references: References) -> Top:
+    """What the first candidates are worth."""
+    filled = np.flatnonzero(np.diff(fired.bounds))
+    first = fired.bounds[filled]
+    unpenalised = named("bleu:raw,nobp")
+    said = gains_of(unpenalised, fired.texts.take(first), np.arange(len(first) + 1), references.take(filled))
+    return Top(float(gains[first].sum()), float(said.sum()))
+
+
+def leading(records: Records) -> Records:
+    """Of every segment the first of those that gain most."""
+    segments = np.repeat(np.arange(len(records.bounds) - 1), np.diff(records.bounds))
+    order = np.lexsort((-records.gains, segments))  # stable
+    kept = np.zeros(len(order), bool)
+    kept[order[records.bounds[:-1][np.diff(records.bounds) > 0]]] = True
+    lengths = np.diff(records.id_bounds)
+    ids = records.ids[np.repeat(kept, lengths)]
+    return Records(
+        ends(kept)[records.bounds],
+        ends(lengths[kept]),
+        ids,
+        records.values[kept],
+        records.gains[kept],
+        records.prints[kept],
+    )
+
+
+def bleu(decoder: KeyedDecoder, lines: Lines, weights: Keyed) -> float:
+    """Of the best candidates, as a corpus."""
+    metric, best = named("bleu"), decoder.best(lines.source, weights)
+    return metric.score(metric.statistics(best, np.arange(len(best) + 1), lines.references).sum(axis=0))
+
+
+# Tillmann & Zhang count 35 million features in 230,000 sets of 31 candidates (S10.2); bytes are measured.
+FEATURES = 5  # that a candidate is the first to fire
+TABLE, WEIGHTS, PACKED, RECORD = 24, 24, 250, 1300  # bytes a feature, in the table and of weights; bytes a candidate
+
+
+class Need(NamedTuple):
+    """Bytes that training will need, about; `present` are in use before it begins: blocks and language model."""
+
+    features: int
+    present: int
+    table: int
+    weights: int
+    records: int  # of one iteration, while they are found and written
+    sets: int  # twice, while candidates are added
+
+    def fits(self, limit: int | None) -> bool:
+        """Whether the sets fit too; raise InputError if all the rest does not."""
+        least = sum(self[1:-1])
+        if limit is not None and least > limit:
+            raise InputError(
+                f"--memory {gigabytes(limit)}: about {self.features / 1e6:.1f} million features need "
+                f"{gigabytes(self.table)} for their table and {gigabytes(self.weights)} for weights, the candidates of "
+                f"an iteration {gigabytes(self.records)}, blocks and language model {gigabytes(self.present)}; "
+                f"allow {gigabytes(least)}, or learn from fewer sentences (--pairs)"
+            )
+        return limit is None or least + self.sets <= limit
+
+
+def need(recipe: SetRecipe, sentences: int) -> Need:
+    loss = recipe.loss
+    truths = recipe.truths if isinstance(loss, Ranking) and loss.every else min(recipe.truths, 1)
+    candidates = sentences * (truths + 1 + recipe.k * recipe.iterations)
+    features = 0 if recipe.learn == "real" else FEATURES * candidates
+    records = 3 * RECORD * sentences * max(recipe.truths, recipe.k)
+    return Need(features, peak(), TABLE * features, WEIGHTS * features, records, 2 * PACKED * candidates)
+
+
+def peak() -> int:
+    """Bytes that the process has used at most."""
+    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return used if sys.platform == "darwin" else used << 10
+
+
+def gigabytes(count: int) -> str:
+    return f"{count / (1 << 30):.2g}G"

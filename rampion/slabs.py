@@ -1,0 +1,278 @@
+"""The working form of relevant sets: per segment, features of the same candidates stand together (S10.8).
+
+A feature that counts c in some candidate is c elements, its levels: level l belongs to the candidates that count it l
+times or more. Elements with the same candidates form a group, whose weights are added up once for all of them. Groups
+are cut into chunks of at most 16 ids, and 16 chunks side by side make a slab. What training needs not read is dormant:
+features asleep (S10.2), and, unless wanted, groups of all candidates, which no difference of scores depends on.
+
+The blob of a segment, in 32-bit words (a mask is 64 bits wide for every 64 candidates, low words first):
+
+    chunks, slabs, 64-bit words of a mask, dormant groups, where these begin, 0
+    sizes     a byte for each of 16 * slabs chunks
+    masks     of each of 16 * slabs chunks; bit c: candidate c has it
+    places    slab by slab, as many rows of 16 as its first chunk has ids; 0 where a chunk is shorter
+    dormant   mask, count, 0, places (and a 0 if they are odd) of each dormant group
+
+It is a function of the candidates and the numbering alone: places rise inside a group; chunks stand by falling size,
+then by rising mask; dormant groups by rising mask.
+"""
+
+from __future__ import annotations
+
+import mmap
+import tempfile
+from dataclasses import dataclass
+from os import PathLike
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rampion import _kernels
+from rampion.errors import InputError
+
+Reals = NDArray[np.float64]
+Offsets = NDArray[np.int64]
+Ids = NDArray[np.uint32]
+
+FREQUENT = 4  # features counted at least so often are ranked: their weights share cache lines
+HEAD = 6
+PIECE = 64 << 20  # bytes of the blob that are written to a file at once
+
+
+class Fresh(NamedTuple):
+    """New candidates of all segments; ids rise inside a candidate, one that counts 3 stands thrice."""
+
+    bounds: Offsets
+    id_bounds: Offsets
+    ids: Ids
+    gains: Reals
+    offsets: Reals
+    values: Reals
+
+
+class _Room(NamedTuple):
+    """What the kernel needs for the largest segment."""
+
+    names: Ids
+    spans: Ids
+    masks: NDArray[np.uint64]
+    slots: Ids
+    bits: int
+
+    @classmethod
+    def of(cls, slabs: Slabs, fresh: Fresh) -> _Room:
+        ends = fresh.id_bounds[fresh.bounds]
+        most = int((np.diff(slabs.starts) + np.diff(ends)).max(initial=0))
+        candidates = int((np.diff(slabs.bounds) + np.diff(fresh.bounds)).max(initial=0))
+        bits = 2 + int(np.diff(fresh.id_bounds).max(initial=0)).bit_length()
+        return cls(
+            np.empty((4, 2 * most), np.uint32),
+            np.empty((7, 3 * most + 3), np.uint32),
+            np.empty((2, (3 * most + 3) * max(candidates + 63, 64) // 64), np.uint64),
+            np.zeros(2 << bits, np.uint32),
+            bits,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Slabs:
+    """Candidates of all segments; immutable: `refined` makes new ones. Candidates never change their number.
+
+    The first truths[s] candidates of segment s are truths and no alternatives; 0: its best is, and all are. Places
+    count from 1, those above `awake` sleep; `known` is the highest that may stand in the blob.
+    """
+
+    bounds: Offsets
+    truths: NDArray[np.int32]
+    gains: Reals
+    offsets: Reals
+    values: Reals
+    width: int
+    starts: Offsets
+    blob: Ids
+    awake: int = 0
+    known: int = 0
+    folder: str | PathLike[str] | None = None
+
+    def __post_init__(self) -> None:
+        for array in (self.bounds, self.truths, self.gains, self.offsets, self.values, self.starts, self.blob):
+            array.flags.writeable = False
+
+    @classmethod
+    def start(
+        cls,
+        segments: int,
+        width: int = 0,
+        truths: NDArray[np.int32] | None = None,
+        folder: str | PathLike[str] | None = None,
+    ) -> Slabs:
+        """No candidates yet; a folder will hold the blob, in a file without a name, so that memory need not."""
+        truths = np.zeros(segments, np.int32) if truths is None else np.array(truths, np.int32)
+        if len(truths) != segments:
+            raise InputError(f"{len(truths):,} numbers of truths for {segments:,} segments; expected one each")
+        blob = np.zeros((segments, HEAD), np.uint32)
+        blob[:, 4] = HEAD
+        none, starts = np.zeros(0), np.arange(segments + 1) * HEAD
+        return cls(
+            np.zeros(segments + 1, np.int64), truths, none, none, none, width, starts, blob.ravel(), 0, 0, folder
+        )
+
+    def __len__(self) -> int:
+        return int(self.bounds[-1])
+
+    @property
+    def nbytes(self) -> int:
+        arrays = self.bounds, self.truths, self.gains, self.offsets, self.values, self.starts, self.blob
+        return sum(array.nbytes for array in arrays)
+
+    def refined(self, fresh: Fresh, places: Ids, renamed: Ids, awake: int, common: bool = False) -> Slabs:
+        """With fresh candidates behind those of each segment: the id i has places[i], the old place p is renamed[p].
+
+        With `common`, groups of all candidates stay active.
+        """
+        fresh = _proved(fresh, len(self.bounds) - 1, self.width)
+        _prove_numbering(self, fresh, places, renamed)
+        bounds = self.bounds + fresh.bounds
+        if (short := np.diff(bounds) < self.truths).any():
+            s = int(np.argmax(short))
+            raise InputError(
+                f"segment {s} has {bounds[s + 1] - bounds[s]} candidates, of which {self.truths[s]} are to be truths"
+            )
+        behind = np.zeros(int(bounds[-1]), bool)
+        counts = np.diff(fresh.bounds)
+        behind[np.arange(len(fresh.gains)) + np.repeat(self.bounds[1:], counts)] = True
+
+        def laid(old: Reals, new: Reals, width: int = 1) -> Reals:
+            merged = np.empty((len(behind), width))
+            merged[~behind] = old.reshape(-1, width)
+            merged[behind] = new.reshape(-1, width)
+            return merged.ravel()
+
+        gains, offsets = laid(self.gains, fresh.gains), laid(self.offsets, fresh.offsets)
+        values = laid(self.values, fresh.values, self.width) if self.width else np.zeros(0)
+        starts, blob = self._refined(fresh, places, renamed, awake, common)
+        return Slabs(
+            bounds, self.truths, gains, offsets, values, self.width, starts, blob, awake, len(places), self.folder
+        )  # fmt: skip
+
+    def _refined(self, fresh: Fresh, places: Ids, renamed: Ids, awake: int, common: bool) -> tuple[Offsets, Ids]:
+        """The new blob and where its segments begin, written where the blob is to stay."""
+        room, starts, segments = _Room.of(self, fresh), np.zeros_like(self.starts), len(self.truths)
+        guess = len(self.blob) + 2 * len(fresh.ids)
+        sink = _Memory(guess) if self.folder is None else _File(self.folder)
+        done = 0
+        while done < segments:
+            before, space = done, sink.space()
+            done = _kernels.refine(self, fresh, places, renamed, awake, common, done, room, starts, space)
+            del space
+            sink.take(int(starts[done] - starts[before]), done < segments)
+        return starts, sink.whole()
+
+
+class _Memory:
+    """Words in memory that grow where they are: the system moves pages, not bytes, and gives none before its use."""
+
+    def __init__(self, words: int) -> None:
+        self._map = mmap.mmap(-1, 4 * max(words, 1), flags=mmap.MAP_PRIVATE)
+        self._map.madvise(mmap.MADV_HUGEPAGE)
+        self._words = 0
+
+    def space(self) -> Ids:
+        return np.frombuffer(self._map, np.uint32, offset=4 * self._words)
+
+    def take(self, words: int, more: bool) -> None:
+        self._words += words
+        if more:
+            self._map.resize(len(self._map) // 16 * 20 + PIECE)
+
+    def whole(self) -> Ids:
+        self._map.resize(4 * max(self._words, 1))
+        return np.frombuffer(self._map, np.uint32, self._words)
+
+
+class _File:
+    """Words in a file without a name, which lasts as long as somebody reads it; only a piece of them is in memory."""
+
+    def __init__(self, folder: str | PathLike[str]) -> None:
+        self._folder, self._piece = folder, np.empty(PIECE // 4, np.uint32)
+        try:
+            self._file = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115
+        except OSError as error:
+            raise self._told(error) from error
+
+    def space(self) -> Ids:
+        return self._piece
+
+    def take(self, words: int, more: bool) -> None:
+        rest = self._piece[:words].view(np.uint8).data
+        try:
+            while rest:
+                rest = rest[self._file.write(rest) :]
+        except OSError as error:
+            self._file.close()
+            raise self._told(error) from error
+        if more and not words:
+            self._piece = np.empty(2 * len(self._piece), np.uint32)
+
+    def whole(self) -> Ids:
+        with self._file:
+            return np.frombuffer(mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ), np.uint32)
+
+    def _told(self, error: OSError) -> InputError:
+        return InputError(
+            f"{self._folder}: cannot hold the working form: {error.strerror}; free some space or name another folder"
+        )
+
+
+def numbering(counts: Ids, least: int = 2) -> tuple[Ids, int]:
+    """The place of every id, and how many are awake: frequent ones by falling count, others >= least, then the rest.
+
+    Equals, and all others, keep the order of their ids.
+    """
+    frequent = np.flatnonzero(counts >= max(FREQUENT, least))
+    frequent = frequent[np.argsort(~counts[frequent], kind="stable")]
+    others = np.flatnonzero((counts >= least) & (counts < FREQUENT))
+    places, awake = np.empty(len(counts), np.uint32), len(frequent) + len(others)
+    places[frequent] = np.arange(1, len(frequent) + 1, dtype=np.uint32)
+    places[others] = np.arange(len(frequent) + 1, awake + 1, dtype=np.uint32)
+    places[counts < least] = np.arange(awake + 1, len(counts) + 1, dtype=np.uint32)
+    return places, awake
+
+
+def _proved(fresh: Fresh, segments: int, width: int) -> Fresh:
+    """In the kernels' types, every length right, every number finite."""
+    bounds, id_bounds = (np.ascontiguousarray(row, np.int64) for row in (fresh.bounds, fresh.id_bounds))
+    ids = np.ascontiguousarray(fresh.ids, np.uint32)
+    gains, offsets, values = (np.ascontiguousarray(row, np.float64) for row in fresh[3:])
+    n = len(gains)
+    _prove_bounds("segments", bounds, segments, n)
+    _prove_bounds("candidates", id_bounds, n, len(ids))
+    for what, row, size in (("offsets", offsets, n), ("values", values, n * width)):
+        if row.size != size:
+            raise InputError(f"{row.size:,} {what} for {n:,} fresh candidates; expected {size:,}")
+    for what, row in (("gain", gains), ("offset", offsets), ("value", values)):
+        if not (finite := np.isfinite(row.ravel())).all():
+            i = int(np.argmin(finite)) * n // row.size
+            s = int(np.searchsorted(bounds, i, "right")) - 1
+            raise InputError(
+                f"segment {s}: fresh candidate {i - bounds[s]} has the {what} {row.ravel()[np.argmin(finite)]}; "
+                "expected a finite number"
+            )
+    return Fresh(bounds, id_bounds, ids, gains, offsets, values)
+
+
+def _prove_bounds(what: str, bounds: Offsets, count: int, end: int) -> None:
+    if len(bounds) != count + 1 or bounds[0] != 0 or bounds[-1] != end or (np.diff(bounds) < 0).any():
+        raise InputError(f"the bounds of {count:,} {what} do not rise from 0 to {end:,}; expected {count + 1:,}")
+
+
+def _prove_numbering(slabs: Slabs, fresh: Fresh, places: Ids, renamed: Ids) -> None:
+    known = slabs.known
+    if int(fresh.ids.max(initial=0)) >= max(len(places), 1) or len(fresh.ids) > 0 == len(places):
+        raise InputError(f"feature {fresh.ids.max()} has no place; there are places for {len(places):,}")
+    if len(renamed) <= known or renamed[0] != 0:
+        raise InputError(f"{len(renamed):,} new places for the {known:,} old ones; expected one each behind a 0")
+    for what, row in (("places", places), ("renamed", renamed[1 : known + 1])):
+        if len(row) and not (row.min() >= 1 and row.max() <= len(places)):
+            raise InputError(f"{what} go from {row.min()} to {row.max()}; expected places from 1 to {len(places)}")
