@@ -25,6 +25,7 @@ from rampion.candidates import Candidates
 from rampion.errors import RecipeError
 from rampion.features import Weights
 from rampion.keys import Keys
+from rampion.records import Keyed
 from rampion.text import References, Texts
 from rampion.vocab import Names
 
@@ -83,6 +84,7 @@ class Told(NamedTuple):
 
 
 T = TypeVar("T")
+Weighing = Mapping[str, float] | Keyed  # weights by name, or those of keys
 Progress = Callable[[int], None]  # told how many sentences are done
 
 
@@ -119,7 +121,7 @@ class BlockDecoder:
         """What tuning starts from: INITIAL for its real-valued features, nothing for the others."""
         return Weights.of({name: INITIAL[name] for name in self.names})
 
-    def decode(self, segments: Sequence[str], weights: Weights, k: int) -> Candidates:
+    def decode(self, segments: Sequence[str], weights: Weighing, k: int) -> Candidates:
         """The k best derivations of every segment."""
         lines = Texts.of(segments)
 
@@ -139,21 +141,29 @@ class BlockDecoder:
             ),
         )
 
-    def best(self, segments: Texts, weights: Mapping[str, float]) -> Texts:
+    def best(self, segments: Texts, weights: Weighing) -> Texts:
         """The best translation of every segment."""
         return Texts.join(
             list(self.search(segments, self.model(weights), lambda batch, graph: self.texts(batch, kbest(graph, 1))))
         )
 
-    def model(self, weights: Mapping[str, float]) -> Model:
-        """What the weights say; those of features that this decoder does not have say nothing."""
-        own = {name: weights[name] for name in self.names if name in weights}
+    def keyed(self, weights: Weighing) -> Keyed:
+        """The weights as a table has them; those of features that this decoder does not have say nothing."""
+        by_name = weights.own if isinstance(weights, Keyed) else weights
+        own = {name: by_name[name] for name in self.names if name in by_name}
+        if isinstance(weights, Keyed):
+            return Keyed(weights.table, own)
         sparse = {name: weight for name, weight in weights.items() if name not in DENSE}
         keys = self.templates.keys(Texts.of(sparse), lenient=True)
         known = keys != 0
         table = Keys()
         table.enter(keys[known])
         table.set_weights(np.fromiter(sparse.values(), np.float64, len(sparse))[known])
+        return Keyed(table, own)
+
+    def model(self, weights: Weighing) -> Model:
+        """What the weights say."""
+        table, own = self.keyed(weights)
         return self.weighed(own, table)
 
     def knows(self, name: str) -> bool:

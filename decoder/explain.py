@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from decoder.blocks import COLUMNS, IDENTITY
-from decoder.decoder import Batch, BlockDecoder, chained
+from decoder.decoder import Batch, BlockDecoder, Weighing, chained
 from decoder.dense import spoken
 from decoder.kbest import kbest
 from decoder.options import Derivations, Graph
@@ -33,6 +33,14 @@ class Step(NamedTuple):
     fired: Mapping[str, float]
 
 
+class Built(NamedTuple):
+    """A sentence block by block, what fired at its end, and what all features that fired weigh."""
+
+    steps: list[Step]
+    last: Mapping[str, float]
+    weights: Mapping[str, float]
+
+
 def orientations(steps: Sequence[Step]) -> list[str]:
     """R, L or N of every step."""
     state, letters = State(), []
@@ -49,7 +57,7 @@ def told(
 ) -> str:
     """Every block on a line, under it its features: weight x value = contribution, the largest first.
 
-    `last` is what fires at the end of the sentence. `top` features a block are shown, 0 all of them.
+    `last` is what fires at the end of the sentence. `top` features a block are shown, 0 all of those that weigh.
     """
     lines, total = [], 0.0
     rows = list(zip(steps, orientations(steps), strict=True))
@@ -71,12 +79,12 @@ def _gain(fired: Mapping[str, float], weights: Mapping[str, float]) -> float:
 
 
 def _fired(fired: Mapping[str, float], weights: Mapping[str, float], top: int) -> list[str]:
-    rows = [(value * weights.get(name, 0.0), name, value) for name, value in fired.items()]
-    rows.sort(key=lambda row: (-abs(row[0]), row[1]))
-    shown = [f"     {gain:+9.4f}  {weights.get(name, 0.0):+.4f} x {value:g}  {name}" for gain, name, value in rows]
-    if 0 < top < len(shown):
-        return [*shown[:top], f"     and {len(shown) - top} more"]
-    return shown
+    rows = [(value * weight, weight, name, value) for name, value in fired.items() if (weight := weights.get(name, 0.0))]
+    rows.sort(key=lambda row: (-abs(row[0]), row[2]))
+    shown = [f"     {gain:+9.4f}  {weight:+.4f} x {value:g}  {name}" for gain, weight, name, value in rows]
+    shown = shown[: top or None]
+    more = len(fired) - len(shown)
+    return [*shown, f"     and {more} more"] if more else shown
 
 
 def drawn(source: Sequence[str], steps: Sequence[Step], title: str = "") -> str:
@@ -137,7 +145,7 @@ def drawn(source: Sequence[str], steps: Sequence[Step], title: str = "") -> str:
 
 
 def derivations(
-    system: BlockDecoder, segments: Texts, weights: Mapping[str, float], k: int
+    system: BlockDecoder, segments: Texts, weights: Weighing, k: int
 ) -> Iterator[dict[str, Any]]:
     """The k best derivations of every segment, block by block."""
 
@@ -168,13 +176,14 @@ def derivations(
             }
 
 
-def built(system: BlockDecoder, segment: str, weights: Mapping[str, float]) -> tuple[list[Step], dict[str, float]]:
-    """The best derivation of one segment, block by block with what fired, and what fired at the end."""
+def built(system: BlockDecoder, segment: str, weights: Weighing) -> Built:
+    """The best derivation of one segment; of the weights only those are looked up and spelt that it asks for."""
+    table, own = system.keyed(weights)
     batch, best = next(
-        system.search(Texts.of([segment]), system.model(weights), lambda batch, graph: (batch, kbest(graph, 1)))
+        system.search(Texts.of([segment]), system.weighed(own, table), lambda batch, graph: (batch, kbest(graph, 1)))
     )
     if not len(best.scores):
-        return [], {}
+        return Built([], {}, {})
     size = len(best.steps)
     prefixes = Derivations(
         np.array([0, size + 1]),
@@ -187,7 +196,9 @@ def built(system: BlockDecoder, segment: str, weights: Mapping[str, float]) -> t
     words = [text.split() for text in system.texts(batch, prefixes)]
     steps = [Step(*spans[n], words[n + 1][len(words[n]) :], _difference(fired[n + 1], fired[n])) for n in range(size)]
     whole = _firings(system, batch, best, ended=True)[0]
-    return steps, _difference(whole, fired[-1])
+    keys = np.unique(system.templates.emit(batch.sentences, batch.options, best)[0])
+    weighed = zip(system.templates.names(keys), table.weigh(keys).tolist(), strict=True)
+    return Built(steps, _difference(whole, fired[-1]), own | dict(weighed))
 
 
 def _firings(
