@@ -24,10 +24,7 @@ MODULES = {
     "pack": ("pack",),
     "pairs": ("pairs",),
     "parse": ("cut", "parse"),
-<<<<<<< HEAD
     "prints": ("prints",),
-=======
->>>>>>> 5b11f63c1d047425813de7ca84b10076cb576319
     "rank": ("rank", "regress"),
     "refine": ("refine",),
     "resample": ("deal", "draw"),
