@@ -96,7 +96,8 @@ class Passes:
                 objectives, moved = zip(*pool.map(run, range(self.shards)), strict=True)
                 for column in zip(*parts, strict=True):
                     _mix(column)
-                if not np.isfinite(sum(objectives) + sum(_total(array) for array in parts[0])):
+                lost = not math.isfinite(sum(objectives))
+                if lost or (epoch == self.epochs - 1 and not np.isfinite(sum(_total(array) for array in parts[0]))):
                     raise TuningError(
                         f"the weights grew beyond all bounds in epoch {epoch + 1}; use a rate below {self.rate:g}"
                     )

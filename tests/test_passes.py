@@ -386,10 +386,11 @@ def test_settings_out_of_range_are_refused(settings, message):
         Passes(**settings)
 
 
-def test_weights_beyond_all_bounds_end_the_training():
+@pytest.mark.parametrize("epochs", [1, 40])
+def test_weights_beyond_all_bounds_end_the_training(epochs):
     slabs = packed([[[1, 2], [2, 3], [3]]], [1], [1.0, 0.5, 0.0])
     with pytest.raises(TuningError, match=r"weights grew beyond all bounds in epoch \d+; use a rate below 1e\+39"):
-        Passes(rate=1e39).solve(COSTMARGIN, slabs, np.zeros(4, np.float32), np.zeros(0))
+        Passes(rate=1e39, epochs=epochs).solve(COSTMARGIN, slabs, np.zeros(4, np.float32), np.zeros(0))
 
 
 @pytest.mark.parametrize(
