@@ -55,8 +55,10 @@ def test_a_line_an_iteration_and_the_best_at_the_end(done):
 def test_events_tell_the_same(done):
     folder, told = done
     events = [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
-    assert [event["event"] for event in events] == ["iteration", "iteration", "done"]
-    for event, row in zip(events, told.splitlines()[1:3], strict=False):
+    assert [event["event"] for event in events] == ["begun", "begun", "iteration", "iteration", "done"]
+    assert [event["part"] for event in events[:2]] == ["oracle", "000"]
+    assert events[0]["gain"] > events[1]["gain"] == 0
+    for event, row in zip(events[2:], told.splitlines()[1:3], strict=False):
         cells = row.split()
         assert cells[3:5] == [f"{event[part]:.2f}" for part in ("dev", "test")]
         assert cells[7:9] == [f"{event[part] / 1e6:.2f}M" for part in ("features", "candidates")]
