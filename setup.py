@@ -52,8 +52,6 @@ class Build(build_ext):
 
 
 sources = sorted([*Path("rampion/_core").glob("*.pyx"), *Path("decoder/_core").glob("*.pyx")])
-headers = [str(header) for header in Path("rampion/_core").glob("*.h")]
-FLAGS |= {"include_dirs": ["rampion/_core"], "depends": headers}
 modules = [Extension(".".join(source.with_suffix("").parts), [str(source)], **FLAGS) for source in sources]
 setup(
     cmdclass={"build_ext": Build},

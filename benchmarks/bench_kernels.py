@@ -9,7 +9,7 @@ import json
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from functools import cached_property
 from importlib import import_module
 from itertools import pairwise
@@ -29,6 +29,9 @@ from rampion.keys import ABSENT, SLOT, Keys
 from rampion.losses import FEAR, HOPE, Contrast
 from rampion.metrics.bleu import ORDER, Bleu
 from rampion.metrics.tokens import Tokens, empty_table
+from rampion.passes import Room
+from rampion.ranking import COSTMARGIN
+from rampion.slabs import Fresh, Slabs, _Room
 from rampion.stakes import Stakes
 from rampion.text import References, Texts
 from rampion.vocab import Labels, Names
@@ -38,6 +41,7 @@ Numbers = Callable[[], Array | None]
 
 RATE, PULL = 1e-4, 1e-7
 TRIALS = 200
+RELEVANT = 20  # lists that become relevant sets
 
 
 @dataclass
@@ -122,6 +126,17 @@ class Load:
     @cached_property
     def blocks(self) -> list[Any]:
         return [self.matrix[start:end] for start, end in pairwise(self.store.bounds.tolist())]
+
+    @cached_property
+    def slabs(self) -> Slabs:
+        """The first lists as relevant sets: which features a candidate has, whatever their values."""
+        bounds, features = self.store.bounds[: RELEVANT + 1], len(self.table[0])
+        id_bounds = self.rows.entry_bounds[: bounds[-1] + 1]
+        ids, owner = self.rows.ids[: id_bounds[-1]], np.repeat(np.arange(bounds[-1]), np.diff(id_bounds))
+        gains, none = self.stakes.costs[: bounds[-1]], np.zeros((bounds[-1], 0))
+        fresh = Fresh(bounds, id_bounds, ids[np.lexsort((ids, owner))], gains, np.zeros(len(gains)), none)
+        places = np.arange(1, features + 1, dtype=np.uint32)
+        return Slabs.start(len(bounds) - 1).refined(fresh, places, np.zeros(1, np.uint32), features, common=True)
 
     @cached_property
     def systems(self) -> tuple[Array, Array]:
@@ -292,6 +307,63 @@ def mira(load: Load) -> Race:
         return load.lists, order, statistics, (1.0, -1.0, 0.0), (0.01, 0.999), background, weights, total, work
 
     return Race("mira", len(load.store), "candidate", prepare, lambda arguments: arguments[-4:-1])
+
+
+def rank(load: Load) -> Race:
+    """A Costmargin pass over relevant sets."""
+    return rank_race(load, "rank", astuple(COSTMARGIN))
+
+
+def regress(load: Load) -> Race:
+    return rank_race(load, "regress")
+
+
+def rank_race(load: Load, kernel: str, *loss: Any) -> Race:
+    weights, order = np.empty(load.slabs.awake + 1, np.float32), np.arange(len(load.slabs.truths))
+    room = Room.of(load.slabs)
+
+    def prepare() -> tuple[Any, ...]:
+        weights[:] = 0.0
+        return load.slabs, order, *loss, (RATE, 0.0), weights, np.zeros(0), False, room
+
+    return Race(kernel, len(load.slabs), "candidate", prepare, lambda arguments: arguments[-4:-3])
+
+
+def respond(load: Load) -> Race:
+    weights, scores = load.random.normal(size=load.slabs.awake + 1).astype(np.float32), np.empty(len(load.slabs))
+    return Race(
+        "respond", len(scores), "candidate",
+        lambda: (load.slabs, weights, np.zeros(0), scores),
+        lambda arguments: arguments[-1:],
+    )  # fmt: skip
+
+
+def collect(load: Load) -> Race:
+    slopes, gradient = load.scores[: len(load.slabs)], np.empty(load.slabs.awake + 1)
+
+    def prepare() -> tuple[Any, ...]:
+        gradient[:] = 0.0
+        return load.slabs, slopes, gradient
+
+    return Race("collect", len(slopes), "candidate", prepare, lambda arguments: arguments[-1:])
+
+
+def refine(load: Load) -> Race:
+    """Each list gains its first candidate once more, under the same numbering."""
+    rows, segments = load.rows, len(load.slabs.truths)
+    firsts = load.slabs.bounds[:-1]
+    spans = [rows.ids[rows.entry_bounds[i] : rows.entry_bounds[i + 1]] for i in firsts.tolist()]
+    places = np.arange(1, load.slabs.known + 1, dtype=np.uint32)
+    fresh = Fresh(
+        np.arange(segments + 1), np.cumsum([0, *map(len, spans)]), np.concatenate(spans), *np.zeros((3, segments))
+    )
+    room, starts = _Room.of(load.slabs, fresh), np.zeros(segments + 1, np.int64)
+    blob, renamed = np.zeros(2 * len(load.slabs.blob) + len(fresh.ids), np.uint32), np.append(np.uint32(0), places)
+    return Race(
+        "refine", segments, "segment",
+        lambda: (load.slabs, fresh, places, renamed, load.slabs.awake, True, 0, room, starts, blob),
+        lambda arguments: arguments[-2:],
+    )  # fmt: skip
 
 
 def pairs(load: Load) -> Race:
@@ -616,6 +688,11 @@ RACES: dict[str, Callable[[Load], Race]] = {
     "epoch": epoch,
     "epoch, L2": pulled_epoch,
     "mira": mira,
+    "rank": rank,
+    "regress": regress,
+    "respond": respond,
+    "collect": collect,
+    "refine": refine,
     "pairs": pairs,
     "envelope": envelope,
     "envelope, unsorted": unsorted_envelope,

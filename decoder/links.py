@@ -125,12 +125,13 @@ def read(path: FilePath, lengths: tuple[Offsets, Offsets] | None = None) -> Alig
 def parsed(
     numbered: Iterable[tuple[int, str]], where: str, lengths: tuple[Offsets, Offsets] | None = None
 ) -> Alignment:
-    """The alignment in lines with their numbers; `where` is what a message calls the whole."""
-    texts = []
+    """The alignment in lines, without blanks at their ends; a message names `where` and their number."""
+    numbers, texts = list[int](), list[str]()
     for line, text in numbered:
         if not _POINTS.fullmatch(text):
             wrong = next(point for point in text.split() if not _POINTS.fullmatch(point))
             raise FormatError.at(where, line, f"{wrong[:60]!r} is no point; expected 'source-target', for example 0-1")
+        numbers.append(line)
         texts.append(text)
     if lengths and len(texts) != len(lengths[0]):
         raise FormatError(f"{where}: has {len(texts)} lines for {len(lengths[0])} pairs of sentences; expected as many")
@@ -143,7 +144,7 @@ def parsed(
             own = owners[bad]
             found = f"point {sources[bad]}-{targets[bad]} is outside the sentences"
             sizes = f"{lengths[0][own]} source and {lengths[1][own]} target words, places from 0"
-            raise FormatError.at(where, int(own) + 1, f"{found}, which have {sizes}; is it of another corpus?")
+            raise FormatError.at(where, numbers[own], f"{found}, which have {sizes}; is it of another corpus?")
     bounds = bounds_of(np.bincount(owners, minlength=len(texts)))
     return Alignment(bounds, sources.astype(np.int32), targets.astype(np.int32))
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from decoder import align, extract, kneser, links, lm
 from decoder.blocks import BlockSet
-from decoder.corpus import Corpus, Parallel
+from decoder.corpus import Corpus, Parallel, Rows
 from decoder.covering import covering
 from decoder.decoder import BlockDecoder
 from decoder.keyed import KeyedBlockDecoder
@@ -133,15 +133,18 @@ class System(Parts):
             kneser.estimate(text.train.target, settings.order, progress=told).lm.write(path)
 
         model = _kept(home / MODEL, lm.read, estimated)
-        train = text.train
+        rows = np.arange(len(text.train))
         if settings.covering and text.test:
-            train = train.take(covering(train.source, text.test.source)[0])
+            rows, _ = covering(text.train.source, text.test.source)
+            if not len(rows):
+                raise InputError(f"{corpus}: no pair to train on shares a word with the test; is it of this language?")
+        train = text.train.take(rows)
 
         def extracted(path: Path) -> None:
             def told(stage: str, done: int, total: int) -> None:
                 watch(f"{stage} blocks", done, total)
 
-            points = _aligned(train, str(corpus), home, threads, watch)
+            points = _aligned(train, rows, str(corpus), home, threads, watch)
             extract.build(train.source, train.target, points, settings.rules, threads=threads, watch=told).write(path)
 
         blocks = _kept(home / BLOCKS, BlockSet.read, extracted)
@@ -159,11 +162,12 @@ def _kept(path: Path, read: Callable[[Path], T], make: Callable[[Path], None]) -
     return read(path)
 
 
-def _aligned(train: Parallel, corpus: str, home: Path, threads: int | None, watch: Watch) -> Alignment:
-    """The alignment that the corpus gives, or else one that is made."""
+def _aligned(train: Parallel, rows: Rows, corpus: str, home: Path, threads: int | None, watch: Watch) -> Alignment:
+    """The alignment of the pairs from these rows: the one that the corpus gives, or else one that is made."""
     lengths = links.lengths_of(train.source), links.lengths_of(train.target)
     if train.links is not None:
-        return links.parsed(enumerate(train.links, 1), f"the alignment in {corpus}", lengths)
+        numbered = zip((rows + 1).tolist(), map(str.strip, train.links), strict=True)
+        return links.parsed(numbered, f"the alignment in {corpus}", lengths)
     rounds = count(1)
 
     def aligned(path: Path) -> None:

@@ -39,9 +39,7 @@ class Keys:
         table = cls(len(keys))
         table.enter(keys)
         if len(table) < len(keys):
-            raise InputError(
-                f"{len(keys) - len(table):,} of {len(keys):,} feature keys stand twice; expected none to"
-            )
+            raise InputError(f"{len(keys) - len(table):,} of {len(keys):,} feature keys stand twice; expected none to")
         table.counts[: len(keys)] = counts
         return table
 
@@ -55,9 +53,7 @@ class Keys:
     def enter(self, keys: KeyRow) -> Ids:
         """The id of every key, new ones for those not seen before; each is counted once more."""
         if not keys.all():
-            raise InputError(
-                f"feature key {int(np.argmin(keys))} is 0, which marks a free slot; give it another"
-            )
+            raise InputError(f"feature key {int(np.argmin(keys))} is 0, which marks a free slot; give it another")
         ids, done = np.empty(len(keys), np.uint32), 0
         while True:
             done = _kernels.enter(keys, done, len(self.counts), self.slots, self.counts, self._size, ids)
@@ -85,9 +81,7 @@ class Keys:
             single = np.ascontiguousarray(weights, np.float32)
         if not np.isfinite(single).all():
             index = int(np.argmin(np.isfinite(single)))
-            raise InputError(
-                f"the weight of feature {index} is {weights[index]}; expected a finite number"
-            )
+            raise InputError(f"the weight of feature {index} is {weights[index]}; expected a finite number")
         _kernels.refresh(single, self.slots)
         self.edition += 1
 

@@ -7,19 +7,20 @@ import json
 import os
 import platform
 import tomllib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from rampion import __version__, _kernels
-from rampion.errors import InputError
+from rampion.errors import InputError, StoreError
 from rampion.features import Weights
 from rampion.formats import weights as weight_files
 from rampion.formats.files import replacing
 from rampion.training import Round
 
+T = TypeVar("T")
 PACKAGES = ("numpy", "scipy", "sacrebleu", "rapidfuzz", "cython")
 
 
@@ -72,18 +73,18 @@ class RunFolder:
 
     @property
     def config(self) -> dict[str, Any]:
-        return tomllib.loads(self._read("config.toml"))
+        return self._parsed("config.toml", tomllib.loads)
 
     @property
     def manifest(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self._read("manifest.json"))
-        return found
+        return self._parsed("manifest.json", json.loads)
 
     @property
     def events(self) -> list[dict[str, Any]]:
         """What has happened; a line that broke off has not."""
-        lines = self._read("events.jsonl").splitlines(keepends=True)
-        return [json.loads(line) for line in lines if line.endswith("\n")]
+        return self._parsed(
+            "events.jsonl", lambda text: [json.loads(line) for line in text.splitlines(True) if line.endswith("\n")]
+        )
 
     def rewrite(self, events: Iterable[Mapping[str, Any]]) -> None:
         """Let nothing else have happened."""
@@ -124,11 +125,13 @@ class RunFolder:
         weight_files.write(self.weights, weights)
         self.event("done", facts)
 
-    def _read(self, name: str) -> str:
+    def _parsed(self, name: str, parse: Callable[[str], T]) -> T:
         try:
-            return (self.path / name).read_text("utf-8", errors="replace")
+            return parse((self.path / name).read_text("utf-8", errors="replace"))
         except OSError as error:
             raise InputError(f"{self.path / name}: cannot be read: {error.strerror}") from error
+        except ValueError as error:
+            raise StoreError(f"{self.path / name}: is damaged; name another folder") from error
 
     def _write(self, name: str, text: str) -> None:
         with replacing(self.path / name) as file:

@@ -12,10 +12,10 @@ import numpy as np
 
 from rampion.errors import InputError, StoreError
 from rampion.formats import container
-from rampion.formats.records import TRUTHS, Sets
+from rampion.formats.records import Sets
 from rampion.keys import Keys
 from rampion.records import Keyed
-from rampion.relevant import Iteration, Learnt
+from rampion.relevant import Beginning, Iteration, Learnt
 from rampion.report import RunFolder
 
 KIND = "keyed weights"
@@ -55,9 +55,9 @@ class Run:
             return cls.begin(path, config, inputs, facts)
         folder.prove(config, facts, free)
         run = cls._on(folder)
-        folder.rewrite(
-            event for event in folder.events if event["event"] == "iteration" and event["iteration"] <= run.done
-        )
+        for left in path.rglob(".*.part"):
+            left.unlink()
+        folder.rewrite(filter(run.stands, folder.events))
         return run
 
     @classmethod
@@ -74,16 +74,15 @@ class Run:
             (folder.path / name).mkdir(exist_ok=True)
         return cls(folder, Sets.open(folder.path / "sets", folder.manifest.get("corpus")))
 
-    @property
-    def done(self) -> int:
-        """The last iteration that is done; 0 if there is none."""
-        return max(0, len(self.sets.parts.keys() - {TRUTHS}) - 1)
+    def stands(self, event: Mapping[str, Any]) -> bool:
+        """Whether what is told of is on the disk: it is told before it is written."""
+        return event.get("part", f"{event.get('iteration', -1):03}") in self.sets.parts and event["event"] != "done"
 
     @property
     def rows(self) -> list[Iteration]:
         """Of the iterations that are done."""
-        events = [event for event in self.folder.events if event.pop("event") == "iteration"]
-        return [Iteration(**event) for event in events if event["iteration"] <= self.done]
+        found = [event for event in filter(self.stands, self.folder.events) if event.pop("event") == "iteration"]
+        return [Iteration(**event) for event in found]
 
     @property
     def chosen(self) -> Iteration:
@@ -96,6 +95,9 @@ class Run:
     def fingerprint(self) -> str:
         """Changes with the chosen weights."""
         return hashlib.sha256(self.weights(self.chosen.iteration).read_bytes()).hexdigest()[:16]
+
+    def begun(self, row: Beginning) -> None:
+        self.folder.event("begun", row._asdict())
 
     def keep(self, row: Iteration, learnt: Learnt) -> None:
         arrays = {"keyed": learnt.keyed, "own": np.array(list(learnt.own.values()))}

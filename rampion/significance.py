@@ -9,19 +9,24 @@ from __future__ import annotations
 
 from itertools import combinations
 from math import comb
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rampion._kernels import deal, draw
 from rampion.errors import InputError, RecipeError
-from rampion.metrics.base import Metric
 
 Vector = NDArray[np.float64]
 
 # Two differences this close, relative to the scores, are one difference that was summed in two orders.
 TIE = 1e-10
+
+
+class Scored(Protocol):
+    """Of a metric, or of anything else that is a function of sums over units."""
+
+    def scores(self, totals: NDArray[Any]) -> Vector: ...
 
 
 class Spread(NamedTuple):
@@ -66,7 +71,7 @@ class Randomised(NamedTuple):
     exact: bool
 
 
-def spread(metric: Metric, statistics: NDArray[Any]) -> Spread:
+def spread(metric: Scored, statistics: NDArray[Any]) -> Spread:
     """Mean, standard deviation, extremes and median of the runs' scores."""
     scores = metric.scores(_runs(statistics).sum(axis=1))
     sd = scores.std(ddof=1) if len(scores) > 1 else np.nan
@@ -74,7 +79,7 @@ def spread(metric: Metric, statistics: NDArray[Any]) -> Spread:
 
 
 def bootstrap(
-    metric: Metric, statistics: NDArray[Any], samples: int = 1000, seed: int = 0, level: float = 0.95
+    metric: Scored, statistics: NDArray[Any], samples: int = 1000, seed: int = 0, level: float = 0.95
 ) -> Interval:
     """The score of a system, and its interval over segments drawn with replacement (Koehn 2004)."""
     rows = _runs(statistics).sum(axis=0)
@@ -83,7 +88,7 @@ def bootstrap(
 
 
 def paired_bootstrap(
-    metric: Metric, first: NDArray[Any], second: NDArray[Any], samples: int = 1000, seed: int = 0, level: float = 0.95
+    metric: Scored, first: NDArray[Any], second: NDArray[Any], samples: int = 1000, seed: int = 0, level: float = 0.95
 ) -> Bootstrapped:
     """The gain of the second over the first, both resampled with the same segments."""
     one, two = _paired(first, second)
@@ -98,7 +103,7 @@ def paired_bootstrap(
 
 
 def randomisation(
-    metric: Metric, first: NDArray[Any], second: NDArray[Any], trials: int = 10_000, seed: int = 0
+    metric: Scored, first: NDArray[Any], second: NDArray[Any], trials: int = 10_000, seed: int = 0
 ) -> Randomised:
     """The gain of the second over the first, against deals of each segment's 2R rows to two systems of R runs (S12.1).
 

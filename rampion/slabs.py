@@ -34,9 +34,10 @@ from rampion.errors import InputError
 Reals = NDArray[np.float64]
 Offsets = NDArray[np.int64]
 Ids = NDArray[np.uint32]
+Singles = NDArray[np.float32]
 
 FREQUENT = 4  # features counted at least so often are ranked: their weights share cache lines
-HEAD = 6
+LANES, HEAD, FILTER = 16, 6, 15  # as in refine.h
 PIECE = 64 << 20  # bytes of the blob that are written to a file at once
 
 
@@ -52,25 +53,33 @@ class Fresh(NamedTuple):
 
 
 class _Room(NamedTuple):
-    """What the kernel needs for the largest segment."""
+    """What the kernel needs for the largest segment; see refine.h."""
 
-    names: Ids
-    spans: Ids
+    ids: Ids
     masks: NDArray[np.uint64]
-    slots: Ids
+    spans: Ids
+    names: Ids
+    used: Ids
+    runs: NDArray[np.uint64]
+    slots: NDArray[np.uint64]
+    filter: NDArray[np.uint64]
     bits: int
 
     @classmethod
     def of(cls, slabs: Slabs, fresh: Fresh) -> _Room:
-        ends = fresh.id_bounds[fresh.bounds]
-        most = int((np.diff(slabs.starts) + np.diff(ends)).max(initial=0))
+        most = int((np.diff(slabs.starts) + np.diff(fresh.id_bounds[fresh.bounds])).max(initial=0))
         candidates = int((np.diff(slabs.bounds) + np.diff(fresh.bounds)).max(initial=0))
         bits = 2 + int(np.diff(fresh.id_bounds).max(initial=0)).bit_length()
+        groups = 3 * most + LANES
         return cls(
-            np.empty((4, 2 * most), np.uint32),
-            np.empty((7, 3 * most + 3), np.uint32),
-            np.empty((2, (3 * most + 3) * max(candidates + 63, 64) // 64), np.uint64),
-            np.zeros(2 << bits, np.uint32),
+            np.empty((2, 2 * most + LANES), np.uint32),
+            np.empty((2, groups * max(candidates + 63, 64) // 64), np.uint64),
+            np.empty((4, groups), np.uint32),
+            np.empty(LANES * groups, np.uint32),
+            np.empty(groups, np.uint32),
+            np.empty((2, 3 * most), np.uint64),
+            np.zeros(1 << bits, np.uint64),
+            np.zeros(1 << FILTER >> 6, np.uint64),
             bits,
         )
 
@@ -156,6 +165,27 @@ class Slabs:
             bounds, self.truths, gains, offsets, values, self.width, starts, blob, awake, len(places), self.folder
         )  # fmt: skip
 
+    def scores(self, weights: Singles, own: Reals) -> Reals:
+        """Of every candidate; weights by place, those of awake places behind a 0."""
+        self._prove_lengths(len(weights), len(own))
+        scores = np.empty(len(self))
+        _kernels.respond(self, weights, own, scores)
+        return scores
+
+    def gather(self, slopes: Reals) -> Reals:
+        """The sum of slope times feature over all candidates, by place; 0 for the pad."""
+        if len(slopes) != len(self):
+            raise InputError(f"{len(slopes):,} slopes for {len(self):,} candidates; expected one each")
+        gradient = np.zeros(self.awake + 1)
+        _kernels.collect(self, slopes, gradient)
+        return gradient
+
+    def _prove_lengths(self, weights: int, own: int) -> None:
+        if (weights, own) != (self.awake + 1, self.width):
+            raise InputError(
+                f"{weights:,} weights by place and {own} of real values; expected {self.awake + 1:,} and {self.width}"
+            )
+
     def _refined(self, fresh: Fresh, places: Ids, renamed: Ids, awake: int, common: bool) -> tuple[Offsets, Ids]:
         """The new blob and where its segments begin, written where the blob is to stay."""
         room, starts, segments = _Room.of(self, fresh), np.zeros_like(self.starts), len(self.truths)
@@ -174,7 +204,10 @@ class _Memory:
     """Words in memory that grow where they are: the system moves pages, not bytes, and gives none before its use."""
 
     def __init__(self, words: int) -> None:
-        self._map = mmap.mmap(-1, 4 * max(words, 1), flags=mmap.MAP_PRIVATE)
+        try:
+            self._map = mmap.mmap(-1, 4 * max(words, 1), flags=mmap.MAP_PRIVATE)
+        except OSError as error:
+            raise self._told(4 * words, error) from error
         self._map.madvise(mmap.MADV_HUGEPAGE)
         self._words = 0
 
@@ -184,11 +217,20 @@ class _Memory:
     def take(self, words: int, more: bool) -> None:
         self._words += words
         if more:
-            self._map.resize(len(self._map) // 16 * 20 + PIECE)
+            size = len(self._map) // 16 * 20 + PIECE
+            try:
+                self._map.resize(size)
+            except OSError as error:
+                raise self._told(size, error) from error
 
     def whole(self) -> Ids:
         self._map.resize(4 * max(self._words, 1))
         return np.frombuffer(self._map, np.uint32, self._words)
+
+    def _told(self, size: int, error: OSError) -> InputError:
+        return InputError(
+            f"the working form needs {size >> 20:,} MiB of memory: {error.strerror}; free some, or name a folder"
+        )
 
 
 class _File:

@@ -20,7 +20,7 @@ from rampion.cli import COMMANDS
 from rampion.cli.options import OF_DECODERS, changed
 from rampion.formats import references
 from rampion.formats import weights as weight_files
-from rampion.recipes import RECIPES
+from rampion.recipes import RECIPES, SETS
 
 WIDTH = 80
 
@@ -439,7 +439,9 @@ def test_a_store_is_packed_and_verified(task, tmp_path):
 
 def test_recipes_are_the_table():
     text = good("recipes")
-    assert [line.split()[0] for line in text.splitlines()[1:]] == list(RECIPES)
+    first, second = (table.splitlines() for table in text.split("\n\n"))
+    assert [line.split()[0] for line in first[2:]] == list(RECIPES)
+    assert [line.split()[0] for line in second[2:]] == list(SETS)
     assert max(map(len, text.splitlines())) <= WIDTH
     facts = json.loads(good("recipes", "--json"))
     for name, recipe in RECIPES.items():

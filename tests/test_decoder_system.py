@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from decoder import kneser
-from decoder.corpus import Corpus
+from decoder.corpus import Corpus, Parallel
 from decoder.covering import covering
 from decoder.extract import build
 from decoder.language import Language
@@ -20,6 +20,7 @@ from rampion.errors import InputError, RecipeError, StoreError
 from rampion.formats.files import replacing
 from rampion.keys import Keys
 from rampion.records import Keyed
+from rampion.text import Texts
 
 FILES = {SETTINGS, LINKS, BLOCKS, MODEL}
 
@@ -105,9 +106,13 @@ def test_the_alignment_of_a_corpus_is_used(tmp_path):
     points = [[tuple(map(int, point.split("-"))) for point in line.split()] for line in toy.train.links]
     expected = build(toy.train.source, toy.train.target, Alignment.of(points))
     np.testing.assert_array_equal(system.blocks.blocks.counts, expected.blocks.counts)
-    (tmp_path / "corpus" / "train.src-tgt.align").write_text("0-99\n" * 40, "utf-8")
-    with pytest.raises(InputError, match=r"the alignment in .*corpus:1: point 0-99 is outside the sentences"):
-        System.prepare(tmp_path / "corpus", tmp_path / "other")
+    rows, _ = covering(toy.train.source, toy.test.source)
+    last = int(rows[-1])
+    wrong = [*[" 0-0 "] * last, "0-99", *[""] * (39 - last)]
+    (tmp_path / "corpus" / "train.src-tgt.align").write_text("\n".join(wrong) + "\n", "utf-8")
+    for settings in (Settings(), Settings(covering=True)):
+        with pytest.raises(InputError, match=rf"the alignment in .*corpus:{last + 1}: point 0-99 is outside the sent"):
+            System.prepare(tmp_path / "corpus", tmp_path / f"other{settings.covering}", settings)
 
 
 def test_only_the_pairs_that_the_test_needs(corpus, tmp_path):
@@ -117,6 +122,13 @@ def test_only_the_pairs_that_the_test_needs(corpus, tmp_path):
     assert system.corpus.train.source == text.train.source.take(rows)
     assert 0 < len(rows) < 300
     assert len(system.lm.vocabulary) == len(kneser.estimate(text.train.target, 3).lm.vocabulary)
+
+
+def test_a_test_of_other_words_needs_no_pairs(tmp_path):
+    train, dev, test = (Parallel(Texts.of([text]), (Texts.of([text]),)) for text in ("a b", "a", "c"))
+    Corpus(("src", "tgt"), train, dev, test).write(tmp_path / "corpus")
+    with pytest.raises(InputError, match="no pair to train on shares a word with the test; is it of this language"):
+        System.prepare(tmp_path / "corpus", tmp_path / "system", Settings(covering=True))
 
 
 @pytest.mark.parametrize(

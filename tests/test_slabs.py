@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import resource
 import subprocess
 import sys
@@ -206,6 +207,7 @@ def test_a_blob_larger_than_memory_lives_in_a_file(in_file, tmp_path):
     arguments = [str(tmp_path)] if in_file else []
     told = subprocess.run([sys.executable, "-c", LIMITED, *arguments], capture_output=True, text=True, check=False)
     assert (told.returncode == 0) == in_file, told.stderr
+    assert in_file or re.search(r"the working form needs \d+ MiB of memory: .*; free some, or name a", told.stderr)
 
 
 def test_a_full_disk_is_told_in_a_sentence(tmp_path):
@@ -262,3 +264,20 @@ def test_bad_numberings_and_truths_are_told():
         Slabs.start(3, truths=np.zeros(2, np.int32))
     with pytest.raises(InputError, match="segment 1 has 2 candidates, of which 5 are to be truths"):
         Slabs.start(3, 1, np.array([2, 5, 0])).refined(GOOD, PLACES, FIRST, FEATURES)
+
+
+def test_scores_and_sums_are_those_of_the_sets():
+    segments = [[{0: 3, 5: 1}, {0: 1, 7: 2}, {}], [{1: 1}, {5: 4, 39: 1}, {5: 2, 1: 1}]]
+    kept = Slabs.start(2, 1).refined(fresh_of(segments, 1), PLACES, FIRST, 39, common=True)
+    rows = np.zeros((6, FEATURES + 1))
+    for i, counts in enumerate(counts for segment in segments for counts in segment):
+        for feature, count in counts.items():
+            rows[i, PLACES[feature]] = count
+    weights, slopes = np.arange(40, dtype=np.float32), np.arange(6.0) - 2
+    expected = kept.offsets + 2.0 * kept.values + rows[:, :40] @ weights
+    assert kept.scores(weights, np.array([2.0])) == pytest.approx(expected)
+    assert kept.gather(slopes) == pytest.approx(rows[:, :40].T @ slopes)
+    with pytest.raises(InputError, match="39 weights by place and 1 of real values; expected 40 and 1"):
+        kept.scores(weights[1:], np.ones(1))
+    with pytest.raises(InputError, match="5 slopes for 6 candidates; expected one each"):
+        kept.gather(slopes[1:])

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { LANES = 16, HEAD = 6, AHEAD = 48 };
+enum { LANES = 16, HEAD = 6, FILTER = 15 };
 
 typedef struct {
     uint32_t *ids;             /* group g is ids[begin[g]] and the size[g] - 1 after it */
@@ -17,12 +17,20 @@ typedef struct {
     int64_t count;
 } groups_t;
 
+typedef struct { uint32_t place, left; } slot_t;
+
+/* A chunk or a dormant group of the old blob: the highest word of its mask, where that and its ids begin. */
+typedef struct {
+    uint64_t top;
+    uint32_t mask, from, size;
+} run_t;
+
 typedef struct {
     groups_t groups, spare;
-    uint32_t *names;           /* the old blob's places, renamed, where they stood */
-    uint32_t *order, *merged;  /* chunks and dormant groups by falling mask */
-    uint32_t *source;          /* where in names each of them begins */
-    uint32_t *slots;           /* (place, how often it is still to be met) of one candidate; zeroed */
+    uint32_t *names;           /* the old blob's places, renamed: 16 for a chunk, then the dormant ones */
+    run_t *order, *merged;
+    slot_t *slots;             /* the places of a candidate, and how often each is still to be met; zeroed */
+    uint64_t *filter;          /* 2 ** FILTER bits: whether a place may be in slots; zeroed */
     uint32_t *used;            /* its slots that are in use */
     int64_t bits;              /* 2 ** bits slots */
     int64_t words;             /* of a mask */
@@ -33,127 +41,161 @@ static inline uint64_t mask_word(const uint32_t *blob, int64_t at)
     return blob[at] | (uint64_t)blob[at + 1] << 32;
 }
 
-/* Where the mask of chunk or dormant group k stands in the blob; the dormant ones have theirs before their places. */
-static inline int64_t mask_at(const refine_t *work, const uint32_t *blob, uint32_t k)
+/* 1 if the mask of b, of `words` 64-bit words, is less than that of a. */
+static inline int is_less(const run_t *b, const run_t *a, const uint32_t *blob, int64_t words)
 {
-    int64_t words = blob[2], slabs = blob[1];
-    return k < blob[0] ? HEAD + 4 * slabs + 2 * words * k : (int64_t)work->source[k] - 2 - 2 * words;
-}
-
-static inline int compare(const refine_t *work, const uint32_t *blob, uint32_t a, uint32_t b)
-{
-    int64_t left = mask_at(work, blob, a), right = mask_at(work, blob, b), word;
-    for (word = blob[2] - 1; word >= 0; word--) {
-        uint64_t x = mask_word(blob, left + 2 * word), y = mask_word(blob, right + 2 * word);
-        if (x != y)
-            return x < y ? -1 : 1;
+    int64_t word = words - 2;
+    if (words > 1 && b->top == a->top) {
+        for (; word > 0 && mask_word(blob, b->mask + 2 * word) == mask_word(blob, a->mask + 2 * word);)
+            word--;
+        return mask_word(blob, b->mask + 2 * word) < mask_word(blob, a->mask + 2 * word);
     }
-    return 0;
+    return b->top < a->top;
 }
 
-/* Merge the runs of rising masks in which chunks and dormant groups stand, then turn them round. */
-static inline void sort_by_mask(refine_t *work, const uint32_t *blob, int64_t count)
+/* Merge, by rising masks, the runs in which chunks and dormant groups already stand so. */
+static inline void sort_by_mask(refine_t *work, const uint32_t *blob, int64_t words, int64_t count)
 {
-    int64_t i, j, middle, end, out, runs = 2;
+    uint32_t *edges = work->used;
+    int64_t runs = 0, i, j, end, middle, out, r;
     for (i = 0; i < count; i++)
-        work->order[i] = (uint32_t)i;
+        if (i == 0 || is_less(work->order + i, work->order + i - 1, blob, words))
+            edges[runs++] = (uint32_t)i;
     while (runs > 1) {
-        runs = out = 0;
-        for (i = 0; i < count; i = end) {
-            for (middle = i + 1; middle < count && compare(work, blob, work->order[middle - 1], work->order[middle]) <= 0;)
-                middle++;
-            end = middle + (middle < count);
-            while (end > middle && end < count && compare(work, blob, work->order[end - 1], work->order[end]) <= 0)
-                end++;
-            for (j = middle; i < middle || j < end;) {
-                if (j == end || (i < middle && compare(work, blob, work->order[i], work->order[j]) <= 0))
-                    work->merged[out++] = work->order[i++];
-                else
-                    work->merged[out++] = work->order[j++];
+        run_t *from = work->order, *to = work->merged;
+        edges[runs] = (uint32_t)count;
+        for (r = out = 0; r < runs; r += 2) {
+            i = edges[r];
+            j = middle = edges[r + 1];
+            end = r + 1 < runs ? edges[r + 2] : middle;
+            while (i < middle && j < end) {
+                int later = is_less(from + j, from + i, blob, words);
+                to[out++] = from[later ? j : i];
+                j += later;
+                i += !later;
             }
-            runs++;
+            memcpy(to + out, from + i, sizeof *to * (size_t)(middle - i));
+            out += middle - i;
+            memcpy(to + out, from + j, sizeof *to * (size_t)(end - j));
+            out += end - j;
+            edges[r / 2] = edges[r];
         }
-        { uint32_t *swap = work->order; work->order = work->merged; work->merged = swap; }
+        runs = (runs + 1) / 2;
+        work->order = to;
+        work->merged = from;
+    }
+}
+
+/* Ask for the new names of a segment's places, and for the places of its fresh ids, ahead of their use. */
+static inline void foresee(const uint32_t *blob, const uint32_t *renamed, const uint32_t *fresh, int64_t count,
+                           const uint32_t *places)
+{
+    int64_t words = blob[2], i, at = HEAD + 4 * blob[1] + 2 * words * LANES * blob[1], k, end;
+    for (i = 0; i < count; i++)
+        __builtin_prefetch(places + fresh[i]);
+    for (; at < blob[4]; at++)
+        __builtin_prefetch(renamed + blob[at]);
+    for (k = 0; k < blob[3]; k++) {
+        at += 2 * words;
+        end = at + 2 + blob[at];
+        for (at += 2; at < end; at++)
+            __builtin_prefetch(renamed + blob[at]);
+        at += at % 2;
     }
 }
 
 static inline void open_segment(refine_t *work, const uint32_t *blob, const uint32_t *renamed)
 {
-    int64_t chunks = blob[0], slabs = blob[1], words = blob[2], dormant = blob[3];
-    int64_t at = HEAD + 4 * slabs + 2 * words * LANES * slabs, k, i, n = 0, word;
+    int64_t chunks = blob[0], slabs = blob[1], words = blob[2], dormant = blob[3], count = chunks + dormant;
+    int64_t masks = HEAD + 4 * slabs, at = masks + 2 * words * LANES * slabs, i, j, k, n, r, word;
+    uint32_t *names = work->names, *ids = work->groups.ids;
     groups_t *groups = &work->groups;
-    for (i = at; i < blob[4]; i++)
-        work->names[i] = renamed[blob[i]];
+    for (k = 0; k < slabs; k++) {
+        int64_t rows = blob[HEAD + 4 * k] & 255;
+        for (r = 0; r < rows; r++, at += LANES)
+            for (i = 0; i < LANES; i++)
+                names[LANES * (LANES * k + i) + r] = renamed[blob[at + i]];
+    }
     for (k = 0; k < chunks; k++) {
-        work->source[k] = (uint32_t)(at + k % LANES);
-        if (k % LANES == LANES - 1)
-            at += LANES * (blob[HEAD + (k - LANES + 1) / 4] & 255);
+        int64_t mask = masks + 2 * words * k;
+        uint32_t size = blob[HEAD + k / 4] >> 8 * (k % 4) & 255;
+        work->order[k] = (run_t){mask_word(blob, mask + 2 * words - 2), (uint32_t)mask, (uint32_t)(LANES * k), size};
     }
-    at = blob[4];
-    for (k = chunks; k < chunks + dormant; k++) {
-        int64_t count = blob[at + 2 * words];
-        at += 2 * words + 2;
-        work->source[k] = (uint32_t)at;
-        for (i = at; i < at + count; i++)
-            work->names[i] = renamed[blob[i]];
-        at += count + count % 2;
+    for (n = LANES * LANES * slabs; k < count; k++) {
+        int64_t mask = at, size = blob[at += 2 * words];
+        at += 2;
+        work->order[k] = (run_t){mask_word(blob, at - 4), (uint32_t)mask, (uint32_t)n, (uint32_t)size};
+        for (i = at; i < at + size; i++)
+            names[n++] = renamed[blob[i]];
+        at += size + size % 2;
     }
-    sort_by_mask(work, blob, chunks + dormant);
+    sort_by_mask(work, blob, words, count);
     groups->count = 0;
-    for (i = chunks + dormant - 1; i >= 0; i--) {
-        int64_t from = work->source[k = work->order[i]], step = k < chunks ? LANES : 1, size, r;
-        int64_t g = groups->count - 1;
-        size = k < chunks ? blob[HEAD + k / 4] >> 8 * (k % 4) & 255 : blob[from - 2];
-        if (i == chunks + dormant - 1 || compare(work, blob, (uint32_t)k, work->order[i + 1]) != 0) {
-            g = groups->count++;
-            groups->begin[g] = (uint32_t)n;
-            groups->size[g] = 0;
-            for (word = 0; word < work->words; word++)
-                groups->masks[g * work->words + word] =
-                    word < words ? mask_word(blob, mask_at(work, blob, (uint32_t)k) + 2 * word) : 0;
+    for (n = 0, k = count; k > 0; k = i) {
+        uint64_t *mask = groups->masks + groups->count * work->words;
+        for (i = k - 1; i > 0 && !is_less(work->order + i - 1, work->order + i, blob, words);)
+            i--;
+        for (word = 0; word < work->words; word++)
+            mask[word] = word < words ? mask_word(blob, work->order[i].mask + 2 * word) : 0;
+        groups->begin[groups->count] = (uint32_t)n;
+        for (j = i; j < k; j++) {
+            const uint32_t *from = names + work->order[j].from;
+            memcpy(ids + n, from, 4 * LANES);
+            if (work->order[j].size > LANES)
+                memcpy(ids + n, from, 4 * (size_t)work->order[j].size);
+            n += work->order[j].size;
         }
-        for (r = 0; r < size; r++)
-            groups->ids[n++] = work->names[from + r * step];
-        groups->size[g] += (uint32_t)size;
+        groups->size[groups->count] = (uint32_t)n - groups->begin[groups->count];
+        groups->count++;
     }
 }
 
-static inline uint32_t *slot_of(const refine_t *work, uint32_t place)
+static inline uint32_t hash_of(uint32_t place)
 {
-    int64_t at = place * 0x9E3779B1u >> (32 - work->bits);
-    while (work->slots[2 * at] != place && work->slots[2 * at] != 0)
-        at = (at + 1) & (((int64_t)1 << work->bits) - 1);
-    return work->slots + 2 * at;
+    return place * 0x9E3779B1u >> (32 - FILTER);
+}
+
+static inline slot_t *slot_of(slot_t *slots, int64_t bits, uint32_t place)
+{
+    int64_t at = place * 0x9E3779B1u >> (32 - bits);
+    while (slots[at].place != place && slots[at].place != 0)
+        at = (at + 1) & (((int64_t)1 << bits) - 1);
+    return slots + at;
 }
 
 /* Part every group in those that the candidate has and those it has not; what is left over is a group of its own. */
-static inline void split(refine_t *work, int64_t candidate, const uint32_t *ids, int64_t count, const uint32_t *places)
+static inline void split(refine_t *work, int64_t candidate, const uint32_t *fresh, int64_t count,
+                         const uint32_t *places)
 {
     groups_t old = work->groups, new = work->spare;
-    int64_t words = work->words, n = 0, last = 0, used = 0, with = 0, without, i, g, top = 2 * old.count + 1;
+    slot_t *slots = work->slots, *slot;
+    uint64_t *filter = work->filter;
+    uint32_t *used = work->used, *ids = new.ids;
+    int64_t words = work->words, bits = work->bits, top = 2 * old.count + 1, without = top, with = 0;
+    int64_t n = 0, last, marked = 0, i, g;
     uint64_t bit = (uint64_t)1 << candidate % 64;
-    for (g = 0; g < old.count; g++)
-        n += old.size[g];
-    last = n;
-    n = 0;
+    for (i = 0; i < count; i++)
+        used[i] = places[fresh[i]];
     for (i = 0; i < count; i++) {
-        uint32_t *slot = slot_of(work, places[ids[i]]);
-        if (slot[0] == 0)
-            work->used[used++] = (uint32_t)(slot - work->slots);
-        slot[0] = places[ids[i]];
-        slot[1]++;
+        uint32_t place = used[i], hash = hash_of(place);
+        slot = slot_of(slots, bits, place);
+        slot->place = place;
+        filter[hash >> 6] |= (uint64_t)1 << (hash & 63);
+        if (slot->left++ == 0)
+            used[marked++] = (uint32_t)(slot - slots);
     }
-    without = top;
+    for (last = g = 0; g < old.count; g++)
+        last += old.size[g];
     for (g = 0; g < old.count; g++) {
         const uint32_t *from = old.ids + old.begin[g];
-        int64_t kept = n, met = last;
-        for (i = 0; i < old.size[g]; i++) {
-            uint32_t *slot = slot_of(work, from[i]);
-            if (slot[0] != 0 && slot[1] != 0) {
-                slot[1]--;
-                new.ids[last++] = from[i];
+        int64_t kept = n, met = last, size = old.size[g];
+        for (i = 0; i < size; i++) {
+            uint32_t place = from[i], hash = hash_of(place);
+            if (filter[hash >> 6] >> (hash & 63) & 1 && (slot = slot_of(slots, bits, place))->left > 0) {
+                slot->left--;
+                ids[last++] = place;
             } else
-                new.ids[n++] = from[i];
+                ids[n++] = place;
         }
         if (last > met) {
             memcpy(new.masks + with * words, old.masks + g * words, 8 * words);
@@ -168,11 +210,11 @@ static inline void split(refine_t *work, int64_t candidate, const uint32_t *ids,
         }
     }
     new.begin[with] = (uint32_t)last;
-    for (i = 0; i < used; i++) {
-        uint32_t *slot = work->slots + work->used[i];
-        for (; slot[1] > 0; slot[1]--)
-            new.ids[last++] = slot[0];
-        slot[0] = 0;
+    for (i = 0; i < marked; i++) {
+        for (slot = slots + used[i]; slot->left > 0; slot->left--)
+            ids[last++] = slot->place;
+        filter[hash_of(slot->place) >> 6] = 0;
+        slot->place = 0;
     }
     if (last > new.begin[with]) {
         memset(new.masks + with * words, 0, 8 * words);
@@ -188,18 +230,24 @@ static inline void split(refine_t *work, int64_t candidate, const uint32_t *ids,
     work->groups = new;
 }
 
-/* In place: insertion where few stand wrong, with gaps before where many may. */
+/* In place: insertion while few stand wrong, then with gaps. */
 static inline void sort_ids(uint32_t *ids, int64_t count)
 {
-    int64_t gap = count > 32 ? count : 2, i, j;
-    while (gap > 1) {
-        gap = gap > 2 ? gap * 5 / 11 : 1;
-        for (i = gap; i < count; i++) {
+    int64_t gap = 1, budget = 8 * count, i, j;
+    for (;;) {
+        for (i = gap; i < count && budget > 0; i++) {
             uint32_t id = ids[i];
+            if (ids[i - gap] <= id)
+                continue;
             for (j = i; j >= gap && ids[j - gap] > id; j -= gap)
                 ids[j] = ids[j - gap];
             ids[j] = id;
+            budget -= i - j;
         }
+        if (gap == 1 && budget > 0)
+            return;
+        gap = budget > 0 ? (gap > 2 ? gap * 5 / 11 : 1) : count;
+        budget = INT64_MAX;
     }
 }
 
@@ -227,6 +275,7 @@ static inline int64_t close_segment(refine_t *work, int64_t candidates, uint32_t
 {
     const groups_t *groups = &work->groups;
     uint32_t *active = work->spare.begin;  /* how many of a group's ids are */
+    uint32_t *columns = work->names;
     int64_t words = work->words, at[LANES + 2] = {0}, chunks = 0, slabs, dormant = 0, asleep = 0, g, k, i, s, masks, size;
     for (g = groups->count - 1; g >= 0; g--) {
         uint32_t *ids = groups->ids + groups->begin[g];
@@ -255,12 +304,13 @@ static inline int64_t close_segment(refine_t *work, int64_t candidates, uint32_t
     size = masks + 2 * words * LANES * slabs;
     for (i = 0; i < slabs; i++) {
         for (s = LANES; s > 1 && at[s - 1] <= LANES * i; s--) {}
-        work->source[i] = (uint32_t)size;
         size += LANES * s;
     }
     if (size + asleep > room)
         return size + asleep;
-    memset(blob, 0, 4 * (size_t)size);
+    memset(blob, 0, 4 * (size_t)masks);
+    memset(blob + masks + 2 * words * chunks, 0, 8 * (size_t)(words * (LANES * slabs - chunks)));
+    memset(columns + LANES * chunks, 0, 4 * (size_t)(LANES * (LANES * slabs - chunks)));
     blob[0] = (uint32_t)chunks;
     blob[1] = (uint32_t)slabs;
     blob[2] = (uint32_t)words;
@@ -274,8 +324,8 @@ static inline int64_t close_segment(refine_t *work, int64_t candidates, uint32_t
             k = at[count]++;
             blob[HEAD + k / 4] |= (uint32_t)count << 8 * (k % 4);
             put_mask(work, g, blob + masks + 2 * words * k);
-            for (s = 0; s < count; s++)
-                blob[work->source[k / LANES] + LANES * s + k % LANES] = ids[i + s];
+            for (s = 0; s < LANES; s++)
+                columns[LANES * k + s] = s < count ? ids[i + s] : 0;
         }
         if ((count = groups->size[g] - active[g]) > 0) {
             put_mask(work, g, blob + size);
@@ -287,6 +337,12 @@ static inline int64_t close_segment(refine_t *work, int64_t candidates, uint32_t
             if (count % 2)
                 blob[size++] = 0;
         }
+    }
+    for (at[0] = masks + 2 * words * LANES * slabs, k = 0; k < slabs; k++) {
+        int64_t rows = blob[HEAD + 4 * k] & 255, r;
+        for (r = 0; r < rows; r++, at[0] += LANES)
+            for (i = 0; i < LANES; i++)
+                blob[at[0] + i] = columns[LANES * (LANES * k + i) + r];
     }
     return size;
 }

@@ -12,15 +12,20 @@ cdef extern from "refine.h" nogil:
         id_t* begin
         id_t* size
         row_t count
+    ctypedef struct run_t:
+        key_t top
+    ctypedef struct slot_t:
+        id_t place
     ctypedef struct refine_t:
         groups_t groups, spare
         id_t* names
-        id_t* order
-        id_t* merged
-        id_t* source
-        id_t* slots
+        run_t* order
+        run_t* merged
+        slot_t* slots
+        key_t* filter
         id_t* used
         row_t bits, words
+    void foresee(const id_t* blob, const id_t* renamed, const id_t* ids, row_t count, const id_t* places)
     void open_segment(refine_t* work, const id_t* blob, const id_t* renamed)
     void split(refine_t* work, row_t candidate, const id_t* ids, row_t count, const id_t* places)
     row_t close_segment(refine_t* work, row_t candidates, id_t awake, int common, id_t* blob, row_t room)
@@ -35,20 +40,24 @@ def refine(slabs, fresh, const id_t[::1] places, const id_t[::1] renamed, id_t a
     cdef const row_t[::1] bounds = slabs.bounds, old_starts = slabs.starts
     cdef const row_t[::1] fresh_bounds = fresh.bounds, id_bounds = fresh.id_bounds
     cdef const id_t[::1] old = slabs.blob, ids = fresh.ids
-    cdef id_t[:, ::1] spans = room.spans, names = room.names
-    cdef id_t[::1] slots = room.slots
-    cdef key_t[:, ::1] masks = room.masks
-    cdef row_t s = first, i, had, has, size
+    cdef id_t[:, ::1] groups = room.ids, spans = room.spans
+    cdef id_t[::1] names = room.names, used = room.used
+    cdef key_t[:, ::1] masks = room.masks, runs = room.runs
+    cdef key_t[::1] slots = room.slots, filter = room.filter
+    cdef row_t s = first, last = bounds.shape[0] - 1, i, had, has, size
     cdef const id_t* row = &ids[0] if ids.shape[0] > 0 else NULL
     cdef const id_t* place = &places[0] if places.shape[0] > 0 else NULL
     cdef refine_t work
-    work.groups = groups_t(&names[0, 0], &masks[0, 0], &spans[0, 0], &spans[1, 0], 0)
-    work.spare = groups_t(&names[1, 0], &masks[1, 0], &spans[2, 0], &spans[3, 0], 0)
-    work.names, work.used = &names[2, 0], &names[3, 0]
-    work.order, work.merged, work.source = &spans[4, 0], &spans[5, 0], &spans[6, 0]
-    work.slots, work.bits = &slots[0], room.bits
+    work.groups = groups_t(&groups[0, 0], &masks[0, 0], &spans[0, 0], &spans[1, 0], 0)
+    work.spare = groups_t(&groups[1, 0], &masks[1, 0], &spans[2, 0], &spans[3, 0], 0)
+    work.names, work.used = &names[0], &used[0]
+    work.order, work.merged = <run_t*> &runs[0, 0], <run_t*> &runs[1, 0]
+    work.slots, work.bits, work.filter = <slot_t*> &slots[0], room.bits, &filter[0]
     with nogil:
-        while s < bounds.shape[0] - 1:
+        while s < last:
+            if s + 1 < last:
+                i = id_bounds[fresh_bounds[s + 1]]
+                foresee(&old[old_starts[s + 1]], &renamed[0], row + i, id_bounds[fresh_bounds[s + 2]] - i, place)
             had = bounds[s + 1] - bounds[s]
             has = had + fresh_bounds[s + 1] - fresh_bounds[s]
             work.words = (has + 63) // 64

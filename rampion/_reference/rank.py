@@ -1,4 +1,4 @@
-"""Online passes over relevant sets: visit segments in a given order, step after each (S10.5, S10.7, S10.9).
+"""Online passes over relevant sets: visit segments in a given order, step after each (S10.5, S10.7).
 
 Weights are scale * what is stored, so that the pull of L2 costs one product. Scores are those of slab.pxd.
 Twin: rampion/_core/rank.pyx

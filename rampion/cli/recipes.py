@@ -43,8 +43,8 @@ def recipes(
     )
     typer.echo()
     table.show(
-        [(known, row["loss"], row["truth"], row["learn"], row["note"]) for known, row in sets.items()],
-        ["recipe", "loss", "truth", "learns", ""],
+        [(known, row["loss"], row["truth"], row["learn"]) for known, row in sets.items()],
+        ["recipe", "loss", "truth", "learns"],
         title="rampion train: from relevant sets",
     )
 

@@ -70,11 +70,19 @@ def train(
             show_default=False,
         ),
     ] = None,
-    iterations: Annotated[int | None, typer.Option("--iterations", min=1, metavar="N", show_default="30")] = None,
+    iterations: Annotated[
+        int | None,
+        typer.Option(
+            "--iterations", min=1, metavar="N", help="Decodings; a run can go on with more.", show_default="30"
+        ),
+    ] = None,
     k: Annotated[
         int | None, typer.Option("--k", "-k", min=1, metavar="N", help="Candidates added a time.", show_default="1")
     ] = None,
-    seed: Annotated[int | None, typer.Option("--seed", min=0, metavar="N", show_default="0")] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option("--seed", min=0, metavar="N", help="Of orders, bags and noise.", show_default="0"),
+    ] = None,
     shards: Annotated[
         int | None,
         typer.Option("--shards", min=1, metavar="N", help="Parts that learn side by side.", show_default="1"),
@@ -210,8 +218,8 @@ def train(
 
 
 COLUMNS = {
-    "iteration": 9, "gain": 6, "train": 6, "dev": 6, "test": 6, "sent/s": 7, "epoch ms": 8, "features": 11,
-    "candidates": 11, "memory": 8,
+    "iter": 4, "gain": 5, "train": 5, "dev": 5, "test": 5, "sent/s": 6, "epoch ms": 8, "features": 8, "candidates": 10,
+    "memory": 6,
 }  # fmt: skip
 
 
@@ -223,8 +231,8 @@ def _cells(row: Iteration) -> list[str]:
         *(f"{score:.2f}" for score in (100 * row.gain, row.train, row.dev, row.test)),
         f"{row.sentences / row.seconds['decoding']:.0f}",
         f"{1000 * row.seconds['learning'] / epochs:.1f}" if epochs else "",
-        f"{row.features:,}",
-        f"{row.candidates:,}",
+        f"{row.features / 1e6:.2f}M",
+        f"{row.candidates / 1e6:.2f}M",
         f"{row.memory / (1 << 30):.2f}G",
     ]
 

@@ -1,0 +1,193 @@
+"""The papers' tables and figures as data: what to run, what the papers found, and what must come out.
+
+A row is a run, or the same run from several seeds. A `Maker` turns a row into numbers; it comes from outside, since
+experiments know of no decoder. What a run has measured is kept, and whoever asks again is answered at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol
+
+from rampion.errors import RecipeError
+from rampion.experiments.samples import Outcome, Outcomes, measured
+from rampion.experiments.verdicts import Claim, Judged, Verdict, together
+
+PAPERS = {"tillmann-zhang": "tillmann_zhang"}  # name -> module
+
+Kind = Literal["must", "should", "report"]
+
+
+class Settings(Protocol):
+    """What a row asks for: a frozen dataclass of what JSON can hold."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+    seeded: ClassVar[bool]  # whether another seed may give other numbers
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A run: its name in the table, what it is made with, and the paper's numbers by measure."""
+
+    label: str
+    settings: Settings
+    paper: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> str:
+        return "-".join("".join(c if c.isalnum() else " " for c in self.label.lower()).split())
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """What the paper's numbers say, as claims about ours."""
+
+    id: str
+    kind: Kind
+    sentence: str
+    claims: tuple[Claim, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """Curves of rows over iterations: (label of the row, name of the curve) each."""
+
+    y: str
+    lines: Mapping[str, tuple[str, str]]
+    logarithmic: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """A table or a figure. `columns` are the measures that the table shows, with their headings."""
+
+    name: str
+    title: str
+    columns: Mapping[str, str]
+    rows: tuple[Row, ...]
+    relations: tuple[Relation, ...]
+    note: str = ""
+    picture: Picture | None = None
+
+    @property
+    def file(self) -> str:
+        """What its results are called, without an ending."""
+        return self.name.partition("/")[2]
+
+
+class Finding(NamedTuple):
+    """What became of a relation."""
+
+    relation: Relation
+    judged: list[Judged]
+    verdict: Verdict
+
+
+class Maker(Protocol):
+    """Whoever knows how a row becomes numbers."""
+
+    def asked(self, row: Row) -> Mapping[str, Any]:
+        """What the numbers depend on besides the row and the seed."""
+        ...
+
+    def make(self, row: Row, seed: int, folder: Path) -> Outcome:
+        """A run, in a folder of its own; what an interrupted one has left there may be used."""
+        ...
+
+
+Watch = Callable[[str], None]
+
+
+def experiments(name: str | None = None) -> list[Experiment]:
+    """All experiments; or those of a paper, or one by its name."""
+    known = [experiment for module in PAPERS.values() for experiment in _of(module)]
+    chosen = [one for one in known if name in (None, one.name, one.name.partition("/")[0])]
+    if not chosen:
+        names = ", ".join([*PAPERS, *(one.name for one in known)])
+        raise RecipeError(f"no experiment is called {name!r}; there are {names}")
+    return chosen
+
+
+def _of(module: str) -> tuple[Experiment, ...]:
+    found: tuple[Experiment, ...] = import_module(f"rampion.experiments.{module}").EXPERIMENTS
+    return found
+
+
+def run(
+    experiment: Experiment,
+    out: Path,
+    seeds: Sequence[int],
+    maker: Maker,
+    watch: Watch = lambda _: None,
+) -> dict[str, list[Outcome]]:
+    """The outcomes of every row, made in order or read back from OUT/rows."""
+    outcomes: dict[str, list[Outcome]] = {}
+    for number, row in enumerate(experiment.rows, 1):
+        for seed in seeds if row.settings.seeded else seeds[:1]:
+            folder = out / "rows" / row.folder / f"seed-{seed}"
+            question = {**maker.asked(row), **asdict(row.settings)}
+            kept = folder / "outcome"
+            if kept.exists():
+                outcome = Outcome.read(kept, question)
+            else:
+                watch(f"{experiment.name}: {row.label} ({number} of {len(experiment.rows)}), seed {seed}")
+                folder.mkdir(parents=True, exist_ok=True)
+                outcome = maker.make(row, seed, folder)
+                outcome.write(kept, question)
+            outcomes.setdefault(row.label, []).append(outcome)
+    return outcomes
+
+
+def findings(experiment: Experiment, outcomes: Outcomes) -> list[Finding]:
+    """A verdict on every relation."""
+    found = []
+    for relation in experiment.relations:
+        judged = [claim.judge(outcomes) for claim in relation.claims]
+        found.append(Finding(relation, judged, together(judged)))
+    return found
+
+
+def results(experiment: Experiment, outcomes: Outcomes, found: Sequence[Finding]) -> dict[str, Any]:
+    """Everything that was measured and judged, for JSON."""
+    return {
+        "experiment": experiment.name,
+        "title": experiment.title,
+        "note": experiment.note,
+        "rows": [
+            {
+                "row": row.label,
+                "settings": asdict(row.settings),
+                "paper": dict(row.paper),
+                "measured": dict(_measured(experiment, outcomes[row.label])),
+                "curves": [
+                    {
+                        name: [point if math.isfinite(point) else None for point in points.tolist()]
+                        for name, points in one.curves.items()
+                    }
+                    for one in outcomes[row.label]
+                ],
+                "runs": [dict(one.facts) for one in outcomes[row.label]],
+            }
+            for row in experiment.rows
+        ],
+        "relations": [
+            {
+                "id": relation.id,
+                "kind": relation.kind,
+                "sentence": relation.sentence,
+                "verdict": verdict,
+                "claims": [each._asdict() for each in judged],
+            }
+            for relation, judged, verdict in found
+        ],
+    }
+
+
+def _measured(experiment: Experiment, runs: Sequence[Outcome]) -> Iterator[tuple[str, dict[str, float]]]:
+    for name in experiment.columns:
+        if (score := measured(runs, name)) is not None:
+            yield name, score._asdict()

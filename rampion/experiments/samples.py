@@ -1,0 +1,119 @@
+"""What runs leave behind to be judged by: statistics of units (segments, iterations, checks) that can be resampled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rampion.errors import InputError
+from rampion.formats import container
+from rampion.metrics import Bleu
+from rampion.metrics.bleu import ORDER
+from rampion.significance import Interval, Scored, bootstrap
+
+Vector = NDArray[np.float64]
+
+TRAINING = Bleu("raw", "nobp")  # one reference, no length penalty (S2.5)
+NEAR = 0.5  # points of BLEU from where a curve ends
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """Of numbers, a row [value, 1] each; or of what each of `counts` things has of a value."""
+
+    @staticmethod
+    def rows(values: NDArray[Any], counts: NDArray[Any] | int = 1) -> Vector:
+        return np.stack([values.astype(np.float64), np.broadcast_to(counts, len(values))], axis=1)
+
+    def scores(self, totals: NDArray[Any]) -> Vector:
+        means: Vector = totals[:, 0] / totals[:, 1]
+        return means
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """The iteration from which on BLEU stays near to where it ends; rows of BLEU, iteration beside iteration."""
+
+    @staticmethod
+    def rows(iterations: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+        return np.hstack(iterations)
+
+    def scores(self, totals: NDArray[Any]) -> Vector:
+        width = 2 + 2 * ORDER
+        curves = Bleu().scores(totals.reshape(-1, width)).reshape(len(totals), -1)
+        far = np.abs(curves - curves[:, -1:]) > NEAR
+        last: Vector = 1.0 + (far * np.arange(1, far.shape[1] + 1)).max(axis=1)
+        return last
+
+
+class Measure(NamedTuple):
+    """How a sum of rows is scored, and what a row is of; what is of the same units is compared in pairs."""
+
+    score: Scored
+    units: str
+
+
+MEAN, BLEU = Mean(), Bleu()
+MEASURES: Mapping[str, Measure] = {
+    "train": Measure(MEAN, "training segments"),  # 100 TRAINING, of the chosen iteration
+    "train first": Measure(MEAN, "training segments"),  # of the first one
+    "test": Measure(BLEU, "test segments"),
+    "test first": Measure(BLEU, "test segments"),
+    "settled": Measure(Settled(), "test segments"),
+    "decoding": Measure(MEAN, "iterations"),  # seconds
+    "online": Measure(MEAN, "iterations"),
+    "early pace": Measure(MEAN, "early iterations"),  # seconds online of a candidate
+    "late pace": Measure(MEAN, "late iterations"),
+    "violated": Measure(MEAN, "checks"),  # 0 or 1
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """What one run has measured: rows by the name of their measure, curves with a number an iteration, and facts."""
+
+    samples: Mapping[str, NDArray[Any]]
+    curves: Mapping[str, Vector] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def write(self, path: Path, asked: Mapping[str, Any]) -> None:
+        arrays = {f"sample {name}": rows for name, rows in self.samples.items()}
+        arrays |= {f"curve {name}": points for name, points in self.curves.items()}
+        container.write(path, "outcome", arrays, {"asked": dict(asked), "facts": dict(self.facts)})
+
+    @classmethod
+    def read(cls, path: Path, asked: Mapping[str, Any]) -> Outcome:
+        """An outcome of the same question."""
+        arrays, meta = container.read(path, "outcome")
+        for name in asked.keys() | meta["asked"].keys():
+            before, now = meta["asked"].get(name), asked.get(name)
+            if before != now:
+                raise InputError(
+                    f"{path.parent}: was run with {name} {before}, and {now} is asked for; "
+                    "name another folder, or ask for the same"
+                )
+        parts: dict[str, dict[str, Any]] = {"sample": {}, "curve": {}}
+        for name, array in arrays.items():
+            kind, _, rest = name.partition(" ")
+            parts[kind][rest] = array
+        return cls(parts["sample"], parts["curve"], meta["facts"])
+
+
+Outcomes = Mapping[str, Sequence[Outcome]]  # the runs of every row, by its label
+
+
+def rows(runs: Sequence[Outcome], name: str) -> NDArray[Any]:
+    """The sample of that name, [runs, units, width]."""
+    return np.stack([run.samples[name] for run in runs])
+
+
+def measured(runs: Sequence[Outcome], name: str) -> Interval | None:
+    """The score of all runs together with its interval; None where it was not measured."""
+    if not runs or name not in runs[0].samples:
+        return None
+    return bootstrap(MEASURES[name].score, rows(runs, name))

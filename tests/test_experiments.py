@@ -1,0 +1,322 @@
+"""The papers' tables as data, their relations and verdicts, and what is kept of runs."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from rampion import curves
+from rampion.errors import InputError, RecipeError
+from rampion.experiments import Experiment, Relation, Row, experiments, findings, results, run
+from rampion.experiments.samples import BLEU, MEAN, MEASURES, Outcome, Settled, measured
+from rampion.experiments.tillmann_zhang import EXPERIMENTS, SCALES, TABLE_5, table_5
+from rampion.experiments.verdicts import Above, Judged, Never, Quantity, Ratio, decided, together
+from rampion.significance import Interval, bootstrap, paired_bootstrap
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def values(*numbers: float) -> Outcome:
+    """A run with these training scores."""
+    return Outcome({"train": MEAN.rows(np.array(numbers))})
+
+
+def spread(middle: float, noise: float, seed: int) -> Outcome:
+    return values(*(middle + noise * np.random.default_rng(seed).normal(size=200)))
+
+
+def bleu_rows(matched: float, segments: int = 60, seed: int = 0) -> np.ndarray:
+    """Sentences of ten words, of which that share matches."""
+    rng = np.random.default_rng(seed)
+    totals = np.tile([10, 9, 8, 7], (segments, 1))
+    matches = rng.binomial(totals, matched)
+    return np.hstack([np.full((segments, 2), 10), matches, totals])
+
+
+# Verdicts
+
+
+FIRST, SECOND = Quantity("first", "train"), Quantity("second", "train")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "verdict"),
+    [
+        (spread(41, 2, 1), spread(40, 2, 2), "holds"),
+        (spread(40, 2, 1), spread(41, 2, 2), "does not hold"),
+        (spread(40, 9, 1), spread(40.3, 9, 2), "within noise"),
+        (spread(40, 2, 1), spread(40, 2, 1), "within noise"),  # equal, so not above
+        (values(2, 3, 4), values(1, 2, 3), "holds"),  # every unit gains as much: no noise at all
+    ],
+)
+def test_above_is_judged_by_the_interval_of_paired_units(first, second, verdict):
+    outcomes = {"first": [first], "second": [second]}
+    found = Above(FIRST, SECOND).judge(outcomes)
+    expected = paired_bootstrap(MEAN, second.samples["train"], first.samples["train"])
+    assert found[1:4] == expected[:3]
+    assert found.verdict == verdict
+    assert found.said == "first, train − second, train"
+
+
+def test_units_in_pairs_decide_what_they_could_not_decide_apart():
+    base = np.random.default_rng(0).normal(40, 10, 100)
+    outcomes = {"first": [values(*(base + 0.1))], "second": [values(*base)]}
+    assert Above(FIRST, SECOND).judge(outcomes).verdict == "holds"
+
+
+def test_what_has_other_units_is_compared_without_pairs():
+    one, two = spread(40, 2, 1), Outcome({"test": bleu_rows(0.5)})
+    found = Above(FIRST, Quantity("second")).judge({"first": [one], "second": [two]})
+    a, b = bootstrap(MEAN, one.samples["train"]), bootstrap(BLEU, two.samples["test"])
+    assert found.value == a.score - b.score
+    assert found.low == pytest.approx(found.value - math.hypot(a.score - a.low, b.high - b.score))
+    assert found.high == pytest.approx(found.value + math.hypot(a.high - a.score, b.score - b.low))
+
+
+@pytest.mark.parametrize(
+    ("times", "verdict"), [(8.0, "holds"), (3.0, "does not hold"), (20.0, "does not hold"), (16.0, "within noise")]
+)
+def test_ratios_lie_between_their_bounds(times, verdict):
+    seconds = np.random.default_rng(0).uniform(0.9, 1.1, (2, 20))
+    outcomes = {
+        name: [Outcome({"online": MEAN.rows(row)})]
+        for name, row in zip(("one", "ten"), seconds * [[1], [times]], strict=True)
+    }
+    found = Ratio(Quantity("ten", "online"), Quantity("one", "online"), 4, 16).judge(outcomes)
+    assert found.verdict == verdict
+    assert found.value == pytest.approx(seconds[1].sum() / seconds[0].sum() * times)
+    assert found.low < found.value < found.high
+    assert found.said == "ten, online / one, online, expected 4 to 16"
+
+
+def test_a_pace_is_seconds_by_candidates():
+    outcome = Outcome({"late pace": MEAN.rows(np.array([1.0, 5.0]), np.array([10, 20]))})
+    assert measured([outcome], "late pace").score == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize(("violations", "verdict"), [([0, 0, 0], "holds"), ([0, 1, 0, 0], "does not hold")])
+def test_never_is_not_once(violations, verdict):
+    outcomes = {"row": [Outcome({"violated": MEAN.rows(np.array(violations))})]}
+    found = Never(Quantity("row", "violated")).judge(outcomes)
+    assert found == Judged(f"row, violated, of {len(violations)}", *[sum(violations) / len(violations)] * 3, verdict)
+
+
+def test_bounds_themselves_decide_nothing():
+    assert decided(Interval(1, 0, 2), 0, math.inf) == "within noise"
+    assert decided(Interval(-1, -2, 0), 0, math.inf) == "within noise"
+    assert decided(Interval(0, 0, 0), 0, math.inf) == "within noise"
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "whole"),
+    [
+        (["holds", "holds"], "holds"),
+        (["holds", "within noise"], "within noise"),
+        (["within noise", "does not hold", "holds"], "does not hold"),
+    ],
+)
+def test_a_relation_holds_if_all_of_its_claims_do(verdicts, whole):
+    assert together(Judged("", 0, 0, 0, verdict) for verdict in verdicts) == whole
+
+
+def test_several_runs_are_pooled():
+    runs = [spread(40, 2, 1), spread(42, 2, 2)]
+    assert measured(runs, "train").score == pytest.approx(np.mean([run.samples["train"][:, 0] for run in runs]))
+    assert measured(runs, "test") is None
+    found = Above(FIRST, SECOND).judge({"first": runs, "second": [spread(40, 2, 3)]})
+    assert found.value == pytest.approx(1, abs=0.5)
+
+
+@pytest.mark.parametrize(
+    ("shares", "settled"),
+    [([0.5, 0.6, 0.7, 0.8], 4), ([0.5, 0.8, 0.8, 0.8], 2), ([0.8, 0.8, 0.5, 0.8], 4), ([0.8, 0.8], 1)],
+)
+def test_a_curve_has_settled_when_it_stays_near_its_end(shares, settled):
+    rows = Settled.rows([bleu_rows(share, seed=3) for share in shares])
+    assert MEASURES["settled"].score.scores(rows.sum(axis=0)[np.newaxis]).tolist() == [settled]
+
+
+# The frame
+
+
+@dataclass(frozen=True, slots=True)
+class Thrown:
+    """A row whose outcome is a number with noise."""
+
+    seeded: ClassVar[bool] = True
+    middle: float
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    seeded: ClassVar[bool] = False
+    middle: float
+
+
+TOY = Experiment(
+    "toy/table-1",
+    "A table",
+    {"train": "training", "test": "test"},
+    (Row("best there is", Known(50.0), {"train": 50.0}), Row("A & B", Thrown(40.0)), Row("C", Thrown(30.0))),
+    (
+        Relation("X1", "must", "A & B is above C", (Above(Quantity("A & B", "train"), Quantity("C", "train")),)),
+        Relation("X2", "should", "C is best", (Above(Quantity("C", "train"), Quantity("best there is", "train")),)),
+    ),
+)
+
+
+class Maker:
+    """Makes runs without a decoder, and remembers which; breaks down at a row if told to."""
+
+    def __init__(self, stops: str = "", **asked) -> None:
+        self.made, self.stops, self.common = [], stops, asked
+
+    def asked(self, row):
+        return self.common
+
+    def make(self, row, seed, folder):
+        if row.label == self.stops:
+            raise RuntimeError("power cut")
+        assert folder.is_dir()
+        self.made.append((row.label, seed))
+        found = spread(row.settings.middle, 1, seed)
+        return Outcome(found.samples, {"train": np.array([10.0, row.settings.middle])}, {"chosen": 2})
+
+
+def test_rows_are_run_in_order_and_read_back(tmp_path):
+    maker, told = Maker(scale="small"), []
+    outcomes = run(TOY, tmp_path, [1, 2], maker, told.append)
+    assert maker.made == [("best there is", 1), ("A & B", 1), ("A & B", 2), ("C", 1), ("C", 2)]
+    assert told[2] == "toy/table-1: A & B (2 of 3), seed 2"
+    assert (tmp_path / "rows" / "a-b" / "seed-2").is_dir()
+    again = Maker(scale="small")
+    kept = run(TOY, tmp_path, [1, 2], again)
+    assert again.made == []
+    assert results(TOY, kept, findings(TOY, kept)) == results(TOY, outcomes, findings(TOY, outcomes))
+
+
+def test_a_run_that_broke_down_goes_on_where_it_was(tmp_path):
+    with pytest.raises(RuntimeError, match="power cut"):
+        run(TOY, tmp_path, [1], Maker(stops="C"))
+    maker = Maker()
+    run(TOY, tmp_path, [1], maker)
+    assert maker.made == [("C", 1)]
+    run(TOY, tmp_path, [1, 7], maker)
+    assert maker.made[1:] == [("A & B", 7), ("C", 7)]
+
+
+def test_what_was_asked_otherwise_is_not_taken_for_an_answer(tmp_path):
+    run(TOY, tmp_path, [1], Maker(iterations=8))
+    with pytest.raises(
+        InputError, match="best-there-is/seed-1: was run with iterations 8, and 30 is asked for; name another folder"
+    ):
+        run(TOY, tmp_path, [1], Maker(iterations=30))
+
+
+def test_results_hold_what_was_measured_and_judged(tmp_path):
+    outcomes = run(TOY, tmp_path, [1, 2], Maker())
+    found = findings(TOY, outcomes)
+    assert [finding.verdict for finding in found] == ["holds", "does not hold"]
+    facts = json.loads(json.dumps(results(TOY, outcomes, found)))
+    assert [row["row"] for row in facts["rows"]] == ["best there is", "A & B", "C"]
+    assert facts["rows"][0]["paper"] == {"train": 50}
+    assert facts["rows"][1]["measured"]["train"]["score"] == pytest.approx(40, abs=0.3)
+    assert "test" not in facts["rows"][1]["measured"]
+    assert facts["rows"][2]["curves"] == [{"train": [10, 30]}] * 2
+    assert facts["rows"][2]["runs"] == [{"chosen": 2}] * 2
+    assert facts["relations"][0]["id"] == "X1"
+    assert facts["relations"][0]["claims"][0]["low"] > 9
+
+
+# The papers
+
+
+ALL = pytest.mark.parametrize("experiment", experiments(), ids=lambda one: one.name)
+
+
+@ALL
+def test_relations_and_pictures_name_rows_and_measures_that_exist(experiment):
+    labels = {row.label for row in experiment.rows}
+    for relation in experiment.relations:
+        assert relation.claims
+        for quantity in (quantity for claim in relation.claims for quantity in claim.quantities):
+            assert quantity.row in labels
+            assert quantity.measure in MEASURES
+    assert {name for row in experiment.rows for name in row.paper} | set(experiment.columns) <= set(MEASURES)
+    assert {label for label, _ in (experiment.picture.lines.values() if experiment.picture else ())} <= labels
+    assert len({row.folder for row in experiment.rows}) == len(labels)
+    assert len({relation.id for relation in experiment.relations}) == len(experiment.relations)
+
+
+def test_rows_of_one_paper_are_one_run_if_they_have_one_name():
+    settings = {}
+    for row in (row for experiment in EXPERIMENTS for row in experiment.rows):
+        assert settings.setdefault(row.folder, row.settings) == row.settings
+
+
+def test_the_papers_own_numbers_fulfil_what_is_asked_of_ours():
+    """But for word and all with swaps on the training data, whose order no relation asks for."""
+    for relation in table_5.relations:
+        for claim in relation.claims:
+            first, second = (
+                TABLE_5[quantity.row][("train", "test").index(quantity.measure)] for quantity in claim.quantities
+            )
+            assert first > second, relation.id
+
+
+def test_numbers_of_the_paper():
+    papers = {(one.name.partition("/")[2], row.label): dict(row.paper) for one in EXPERIMENTS for row in one.rows}
+    assert papers["table-5", "MON oracle"] == {"train": 54.2}
+    assert papers["table-5", "SWAP oracle"] == {"train": 59.4}
+    assert papers["table-5", "MON word"] == {"train": 42.3, "test": 34.0}
+    assert papers["table-5", "SWAP all & LM"] == {"train": 36.6, "test": 38.7}
+    assert papers["figure-2", "SWAP all"]["train first"] == 19
+    assert papers["figure-3", "SWAP all & LM"]["settled"] == 8
+    assert SCALES["full"].sentences == 230_000
+
+
+def test_scales_are_in_the_page():
+    page = (ROOT / "docs/reproduce.md").read_text("utf-8")
+    for name, scale in SCALES.items():
+        assert f"| {name} | {' | '.join(f'{number:,}' for number in scale)} |" in page
+
+
+def test_experiments_are_found_by_name():
+    assert experiments("tillmann-zhang") == experiments() == list(EXPERIMENTS)
+    assert experiments("tillmann-zhang/table-5") == [table_5]
+    with pytest.raises(RecipeError, match="'table-5'; there are tillmann-zhang, tillmann-zhang/table-5, "):
+        experiments("table-5")
+
+
+# Pictures
+
+
+LINES = {"A, train": [(1, 10.0), (2, 20.0)], "A, test": [(1, 8.0), (2, 12.0)], "B": [(1, 5.0)]}
+
+
+def test_pictures_are_the_same_every_time_and_name_their_lines(tmp_path):
+    pytest.importorskip("matplotlib")
+    for name in ("one.svg", "two.svg"):
+        curves.draw(tmp_path / name, LINES, "Figure 2", y="BLEU")
+    text = (tmp_path / "one.svg").read_text()
+    assert text == (tmp_path / "two.svg").read_text()
+    assert all(f">{word}<" in text for word in [*LINES, "Figure 2", "BLEU", "iteration"])
+    curves.draw(tmp_path / "one.png", LINES, logarithmic=True)
+    assert (tmp_path / "one.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_what_cannot_be_drawn(tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    with pytest.raises(InputError, match=r"a.pdf: cannot be drawn; name a file that ends in .svg or .png"):
+        curves.draw(tmp_path / "a.pdf", LINES)
+    with pytest.raises(InputError, match="there is no curve to draw"):
+        curves.draw(tmp_path / "a.svg", {})
+    monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
+    with pytest.raises(InputError, match=r"matplotlib is not there; install the extra: pip install 'rampion\[plot\]'"):
+        curves.draw(tmp_path / "a.svg", LINES)
