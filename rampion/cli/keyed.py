@@ -27,8 +27,8 @@ def run_of(path: str | None) -> Run | None:
 def weights_of(run: Run, iteration: int | None) -> tuple[int, Keyed]:
     """The iteration, unless it is given that which was chosen on the dev text, and its weights."""
     number = iteration or run.chosen.iteration
-    if number > run.done:
-        raise InputError(f"{run.folder.path}: has {run.done} iterations, so none is number {number}")
+    if number > (count := len(run.rows)):
+        raise InputError(f"{run.folder.path}: has {count} iterations, so none is number {number}")
     return number, run.keyed(number)
 
 
