@@ -34,6 +34,7 @@ COMMON = ["-ffp-contract=off", "-fno-math-errno", *(["-O1", "-g"] if CHECKED or 
 SANITIZERS = [f"-fsanitize={SANITIZE}", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"] if SANITIZE else []
 MACROS = [("CYTHON_TRACE", "1"), ("CYTHON_TRACE_NOGIL", "1")] if TRACE else []
 FLAGS = {"extra_compile_args": COMMON + SANITIZERS, "extra_link_args": SANITIZERS, "define_macros": MACROS}
+FLAGS["include_dirs"] = ["rampion/_core"]  # slab.h
 # Each combination builds in a folder of its own, so that none ever reuses what another has compiled.
 FOLDER = f"build/{zlib.crc32(repr((DIRECTIVES, FLAGS, Cython.__version__)).encode()):08x}"
 

@@ -299,6 +299,7 @@ class Relevant:
         for name in self.waiting:
             self.slabs = self.slabs.refined(self.fresh(name), self.places, renamed, self.awake, common)
             renamed = np.arange(len(self.places) + 1, dtype=np.uint32)
+            self.sets.parts[name].release()
         self.waiting.clear()
 
     def fresh(self, name: str) -> Fresh:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections import Counter
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -445,3 +446,19 @@ def test_verify_says_what_each_file_holds(folder, tmp_path):
     code, out, err = rampion("store", "verify", tmp_path)
     assert (code, out) == (2, "")
     assert err == f"rampion: {folder}/000.records: is no records file of Rampion; expected one that Rampion wrote\n"
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux tells what a process has in memory")
+def test_what_was_released_takes_no_memory_and_can_be_read_again(tmp_path):
+    def resident() -> int:
+        status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+        return int(status["RssFile"].split()[0])
+
+    content = np.arange(1 << 22)
+    container.write(tmp_path / "file", "numbers", {"numbers": content}, {})
+    arrays, _ = container.read(tmp_path / "file", "numbers")
+    before = resident()
+    container.release(arrays["numbers"])
+    container.release(content)  # not mapped: nothing to let go of
+    assert before - resident() > 25 << 10
+    assert np.array_equal(arrays["numbers"], content)

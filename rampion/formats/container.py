@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import math
+import mmap
 import os
 import struct
 import zlib
@@ -71,6 +72,15 @@ def read(path: FilePath, kind: str) -> tuple[dict[str, Array], dict[str, Any]]:
         arrays[name] = np.asarray(whole[offset : offset + length]).view(dtype).reshape(shape)
         offset = end
     return arrays, meta
+
+
+def release(array: Array) -> None:
+    """Let go of the memory of a mapped array and of all others of its file; whoever reads them gets them anew."""
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        base.madvise(mmap.MADV_DONTNEED)
 
 
 def _header(

@@ -44,6 +44,10 @@ class Part(NamedTuple):
     first: int
     corpus: str
 
+    def release(self) -> None:
+        """Let go of its memory: a part is read twice, when it is opened and when it is learnt from."""
+        container.release(self.keys)
+
     @property
     def known(self) -> int:
         """How many keys have ids when this file has been read."""
@@ -142,7 +146,9 @@ def read(path: FilePath) -> Part:
     if fault:
         raise StoreError(f"{path}: {fault}; the file cannot be used")
     records = Records(*(arrays[name] for name in Records._fields))
-    return Part(records, arrays["keys"], meta["first"], meta["corpus"])
+    part = Part(records, arrays["keys"], meta["first"], meta["corpus"])
+    part.release()
+    return part
 
 
 def _faults(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Iterator[str]:
