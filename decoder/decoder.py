@@ -25,7 +25,7 @@ from rampion.candidates import Candidates
 from rampion.errors import RecipeError
 from rampion.features import Weights
 from rampion.keys import Keys
-from rampion.records import Keyed
+from rampion.records import Keyed, Weighing
 from rampion.text import References, Texts
 from rampion.vocab import Names
 
@@ -84,7 +84,6 @@ class Told(NamedTuple):
 
 
 T = TypeVar("T")
-Weighing = Mapping[str, float] | Keyed  # weights by name, or those of keys
 Progress = Callable[[int], None]  # told how many sentences are done
 
 

@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from decoder.blocks import COLUMNS, IDENTITY
-from decoder.decoder import Batch, BlockDecoder, Weighing, chained
+from decoder.decoder import Batch, BlockDecoder, chained
 from decoder.dense import spoken
 from decoder.kbest import kbest
 from decoder.options import Derivations, Graph
 from decoder.states import DISCONTINUOUS, MONOTONE, ORIENTATION, Reordering, State
 from decoder.templates import leaving
+from rampion.records import Weighing
 from rampion.text import Texts
 
 LETTERS = "RLN"
@@ -79,7 +80,9 @@ def _gain(fired: Mapping[str, float], weights: Mapping[str, float]) -> float:
 
 
 def _fired(fired: Mapping[str, float], weights: Mapping[str, float], top: int) -> list[str]:
-    rows = [(value * weight, weight, name, value) for name, value in fired.items() if (weight := weights.get(name, 0.0))]
+    rows = [
+        (value * weight, weight, name, value) for name, value in fired.items() if (weight := weights.get(name, 0.0))
+    ]
     rows.sort(key=lambda row: (-abs(row[0]), row[2]))
     shown = [f"     {gain:+9.4f}  {weight:+.4f} x {value:g}  {name}" for gain, weight, name, value in rows]
     shown = shown[: top or None]
@@ -144,9 +147,7 @@ def drawn(source: Sequence[str], steps: Sequence[Step], title: str = "") -> str:
     return "\n".join([*parts, *blocks, f'<polyline class="path" points="{path}"/>', *labels, "</svg>"]) + "\n"
 
 
-def derivations(
-    system: BlockDecoder, segments: Texts, weights: Weighing, k: int
-) -> Iterator[dict[str, Any]]:
+def derivations(system: BlockDecoder, segments: Texts, weights: Weighing, k: int) -> Iterator[dict[str, Any]]:
     """The k best derivations of every segment, block by block."""
 
     def best(batch: Batch, graph: Graph) -> tuple[Batch, Derivations]:

@@ -61,13 +61,49 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class System:
-    """A corpus, the pairs to train on being those of the blocks, and what was learnt from it."""
+class Parts:
+    """What a decoder needs of a system."""
 
-    corpus: Corpus
     settings: Settings
     blocks: BlockSet
     lm: Lm
+
+    @classmethod
+    def open(cls, folder: FilePath) -> Parts:
+        """Those that the folder holds; the corpus need not be there any more."""
+        home = Path(folder)
+        if missing := [name for name in (SETTINGS, BLOCKS, MODEL) if not (home / name).exists()]:
+            raise InputError(f"{home}: has no {missing[0]}; put it back, or prepare the system again")
+        facts = _found(home)
+        try:
+            settings = Settings(**{name: facts[name] for name in facts if name != "corpus"})
+        except TypeError as error:
+            raise StoreError(f"{home}: was made with settings of another version; name a new folder") from error
+        return cls(settings, BlockSet.read(home / BLOCKS), lm.read(home / MODEL))
+
+    def decoder(
+        self,
+        features: str = "LM,all",
+        reordering: Reordering = Reordering(),  # noqa: B008 - a NamedTuple is immutable
+        *,
+        threads: int = 1,
+        beam: int = 100,
+        pops: int = 1000,
+        options: int = 20,
+        progress: Callable[[int], None] | None = None,
+    ) -> KeyedBlockDecoder:
+        """A decoder of these; its `decoder` is the same one for lists with names."""
+        search, longest = Search(beam, pops, reordering=reordering), self.settings.longest
+        return KeyedBlockDecoder(
+            BlockDecoder(self.blocks, self.lm, features, search, options, longest, threads, progress=progress)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class System(Parts):
+    """A corpus, the pairs to train on being those of the blocks, and what was learnt from it."""
+
+    corpus: Corpus
 
     @classmethod
     def prepare(
@@ -112,24 +148,7 @@ class System:
             extract.build(train.source, train.target, points, settings.rules, threads=threads, watch=told).write(path)
 
         blocks = _kept(home / BLOCKS, BlockSet.read, extracted)
-        return cls(replace(text, train=train), settings, blocks, model)
-
-    def decoder(
-        self,
-        features: str = "LM,all",
-        reordering: Reordering = Reordering(),  # noqa: B008 - a NamedTuple is immutable
-        *,
-        threads: int = 1,
-        beam: int = 100,
-        pops: int = 1000,
-        options: int = 20,
-        progress: Callable[[int], None] | None = None,
-    ) -> KeyedBlockDecoder:
-        """A decoder of this system; its `decoder` is the same one for lists with names."""
-        search, longest = Search(beam, pops, reordering=reordering), self.settings.longest
-        return KeyedBlockDecoder(
-            BlockDecoder(self.blocks, self.lm, features, search, options, longest, threads, progress=progress)
-        )
+        return cls(settings, blocks, model, replace(text, train=train))
 
 
 def _nobody(stage: str, done: int, total: int) -> None:
@@ -164,22 +183,30 @@ def _settled(home: Path, settings: Settings, text: Corpus) -> Path:
     """The folder, which is of this corpus and these settings and of none other."""
     facts = {name: value for name, value in asdict(settings).items() if name != "pair"}
     facts["corpus"] = _print(text, settings.covering)
-    path = home / SETTINGS
     try:
         home.mkdir(parents=True, exist_ok=True)
-        found = json.loads(path.read_bytes()) if path.exists() else None
     except OSError as error:
         raise InputError(f"{home}: cannot be a folder to work in: {error.strerror}; name another") from error
-    except ValueError as error:
-        raise StoreError(f"{path}: is damaged; name a new folder") from error
+    found = _found(home)
     if found is None:
         if strange := [name for name in (LINKS, BLOCKS, MODEL) if (home / name).exists()]:
             raise StoreError(f"{home}: holds {strange[0]}, but no {SETTINGS} that tells of what; name a new folder")
-        with replacing(path) as file:
+        with replacing(home / SETTINGS) as file:
             file.write(json.dumps(facts, indent=1).encode() + b"\n")
     elif found != facts:
         raise InputError(f"{home}: was made with {_differing(found, facts)}; take that again, or name a new folder")
     return home
+
+
+def _found(home: Path) -> Any:
+    """What the folder says it was made with, None if nothing."""
+    path = home / SETTINGS
+    try:
+        return json.loads(path.read_bytes()) if path.exists() else None
+    except OSError as error:
+        raise InputError(f"{home}: cannot be a folder to work in: {error.strerror}; name another") from error
+    except ValueError as error:
+        raise StoreError(f"{path}: is damaged; name a new folder") from error
 
 
 def _differing(found: Any, facts: dict[str, Any]) -> str:

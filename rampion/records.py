@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -25,6 +25,9 @@ class Keyed(NamedTuple):
 
     table: Keys
     own: dict[str, float]
+
+
+Weighing = Mapping[str, float] | Keyed  # weights by name, or of keys
 
 
 class Fired(NamedTuple):

@@ -92,7 +92,8 @@ def test_the_steps_add_up_to_the_score(features):
     weights = random_weights(system.decode(segments(), START, 5))
     lists = system.decode(segments()[:5], weights, 1)
     for s, segment in enumerate(segments()[:5]):
-        steps, end = built(system, segment, weights)
+        steps, end, known = built(system, segment, weights)
+        assert {name: weights.get(name, 0.0) for name in known} == known
         total = sum(value * weights.get(name, 0.0) for step in steps for name, value in step.fired.items())
         total += sum(value * weights.get(name, 0.0) for name, value in end.items())
         assert total == pytest.approx(lists.scores[s], abs=1e-8)

@@ -10,8 +10,7 @@ from rampion.cli import app, table
 from rampion.cli.options import Json, read_weights
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+    from rampion.records import Weighing
     from rampion.text import Texts
 
 EXAMPLE = """
@@ -28,6 +27,8 @@ EXAMPLE = """
   rampion decode dev.de --blocks de-en.blocks --oracle dev.en.0 --oracle dev.en.1   (the best that could be said)
 
   rampion decode test.de --blocks de-en.blocks --lm en.lm --weights run --explain 7 --svg 7.svg
+
+  rampion decode test.de --weights run --out test.out   (a run of [bold]rampion train[/bold] brings all that it needs)
 """
 
 
@@ -36,7 +37,10 @@ def decode(
     source: Annotated[
         str, typer.Argument(metavar="TEXT", help="Source sentences, tokenised, a line each; - is stdin.")
     ],
-    blocks: Annotated[str, typer.Option("--blocks", metavar="FILE", help="From [bold]rampion blocks[/bold].")],
+    blocks: Annotated[
+        str | None,
+        typer.Option("--blocks", metavar="FILE", help="From [bold]rampion blocks[/bold].", show_default=False),
+    ] = None,
     lm: Annotated[
         str | None,
         typer.Option("--lm", metavar="FILE", help="A language model, ARPA or binary.", show_default=False),
@@ -47,28 +51,53 @@ def decode(
             "--weights",
             "-w",
             metavar="FILE",
-            help="Weights, or the folder of a run; without them, those that tuning starts from.",
+            help="Weights, or the folder of a run; without them, those that tuning starts from. A run of "
+            "[bold]rampion train[/bold] brings its blocks, language model and settings, where no option has others.",
+            show_default=False,
+        ),
+    ] = None,
+    iteration: Annotated[
+        int | None,
+        typer.Option(
+            "--iteration",
+            metavar="N",
+            min=1,
+            help="Of a training run: not the chosen one, but this.",
             show_default=False,
         ),
     ] = None,
     features: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--features",
             metavar="NAMES",
             help="Real-valued ones (fourteen, seven, or single ones) and templates (phrase, word, all, pairs, "
             "lexical, triplets, reordering, or single ones), a comma between.",
+            show_default="fourteen",
         ),
-    ] = "fourteen",
+    ] = None,
     reordering: Annotated[
-        str, typer.Option("--reordering", metavar="NAME", help="mon, or swap: neighbouring blocks change places.")
-    ] = "swap",
+        str | None,
+        typer.Option(
+            "--reordering",
+            metavar="NAME",
+            help="mon, or swap: neighbouring blocks change places.",
+            show_default="swap",
+        ),
+    ] = None,
     adjacent_swaps: Annotated[
         bool, typer.Option("--adjacent-swaps", metavar="", help="Let a swap follow another at once.")
     ] = False,
-    beam: Annotated[int, typer.Option("--beam", min=1, help="Hypotheses kept for each number of covered words.")] = 100,
-    options: Annotated[int, typer.Option("--options", min=1, help="Blocks of a source phrase.")] = 20,
-    longest: Annotated[int, typer.Option("--longest", min=1, max=255, help="Words of a source phrase.")] = 8,
+    beam: Annotated[
+        int | None,
+        typer.Option("--beam", min=1, help="Hypotheses kept for each number of covered words.", show_default="100"),
+    ] = None,
+    options: Annotated[
+        int | None, typer.Option("--options", min=1, help="Blocks of a source phrase.", show_default="20")
+    ] = None,
+    longest: Annotated[
+        int | None, typer.Option("--longest", min=1, max=255, help="Words of a source phrase.", show_default="8")
+    ] = None,
     out: Annotated[
         str, typer.Option("--out", "-o", metavar="FILE", help="Where the best translations go; - is stdout.")
     ] = "-",
@@ -115,7 +144,8 @@ def decode(
         typer.Option("--explain", min=1, metavar="LINE", help="Tell how this line is built.", show_default=False),
     ] = None,
     top: Annotated[
-        int, typer.Option("--top", min=0, metavar="N", help="Features a block that --explain shows; 0 is all.")
+        int,
+        typer.Option("--top", min=0, metavar="N", help="Features a block that --explain shows; 0 is all that weigh."),
     ] = 0,
     svg: Annotated[str | None, typer.Option("--svg", metavar="FILE", help="Draw it too.", show_default=False)] = None,
     save_weights: Annotated[
@@ -131,28 +161,30 @@ def decode(
     as_json: Json = False,
 ) -> None:
     """Translate with blocks: the best translation of every line, lists of the k best, or the best possible."""
+    from dataclasses import replace
+
     from decoder import arpa
     from decoder.blocks import BlockSet
     from decoder.decoder import INITIAL, SETS, BlockDecoder
     from decoder.options import LONGEST
-    from decoder.search import Search
     from decoder.states import MON, Reordering
+    from rampion.cli.keyed import decoder_of, run_of, weights_of
     from rampion.errors import FormatError, InputError, RecipeError
     from rampion.features import Weights
     from rampion.formats import texts, write_lists
     from rampion.formats import weights as weights_format
     from rampion.formats.files import shown
 
-    if reordering not in ("mon", "swap"):
+    if reordering not in (None, "mon", "swap"):
         raise RecipeError(f"--reordering {reordering}: expected mon or swap")
-    asked = {
+    answers = {
         "--oracle": oracle,
         "--nbest": nbest,
         "--derivations": derivations,
         "--lattice": lattice,
         "--explain": explain,
     }
-    if len(several := [name for name, value in asked.items() if value]) > 1:
+    if len(several := [name for name, value in answers.items() if value]) > 1:
         raise RecipeError(f"{' and '.join(several)}: one answer at a time; run the command once for each")
     if svg and explain is None:
         raise RecipeError("--svg draws the line that --explain tells of; say which one, --explain LINE")
@@ -162,40 +194,52 @@ def decode(
     for number, line in enumerate(lines, 1):
         if (size := len(line.split())) > LONGEST:
             raise FormatError.at(shown(source), number, f"has {size} words; a sentence may have {LONGEST}: split it")
-    given: Mapping[str, float] = read_weights(weights) if weights else INITIAL
+    run = run_of(weights)
+    if run and blocks:
+        raise RecipeError(f"--blocks {blocks}: {weights} brings the blocks that its weights are of; leave it out")
+    if run and save_weights:
+        raise RecipeError(f"--save-weights: rampion weights {weights} --out {save_weights} writes those of a run")
+    if iteration and not run:
+        raise RecipeError(f"--iteration {iteration}: is for a run of rampion train; name one with --weights")
     facts: dict[str, Any] = {"sentences": len(lines)}
     with table.decoding(len(lines)) as bar:
-        system = BlockDecoder(
-            BlockSet.read(blocks),
-            arpa.load(lm) if lm else None,
-            features,
-            Search(
-                beam=beam,
-                pops=10 * beam,
-                reordering=MON if reordering == "mon" else Reordering(adjacent_swaps=adjacent_swaps),
-            ),
-            options,
-            longest,
-            threads,
-            distinct,
-            bar.tick,
-        )
-        if not oracle and not any(system.knows(name) for name in given):
-            raise InputError(
-                f"no weight is for the features {features}; give weights that name some of them (--weights)"
+        given: Weighing
+        if run:
+            given, system = weights_of(run, iteration)[1], decoder_of(run).decoder
+        elif blocks:
+            given, system = read_weights(weights) if weights else INITIAL, BlockDecoder(BlockSet.read(blocks))
+        else:
+            raise RecipeError("there are no blocks; give some (--blocks), or a run of rampion train (--weights)")
+        search = system.settings
+        if beam:
+            search = replace(search, beam=beam, pops=10 * beam)
+        if reordering or adjacent_swaps:
+            search = replace(
+                search, reordering=MON if reordering == "mon" else Reordering(adjacent_swaps=adjacent_swaps)
             )
-        if lm is None and features in SETS and not oracle:
-            table.note(f"{features} without its language model; give one with --lm")
+        asked: dict[str, Any] = {
+            "lm": arpa.load(lm) if lm else None,
+            "features": features,
+            "options": options,
+            "longest": longest,
+        }
+        asked = {name: value for name, value in asked.items() if value}
+        system = replace(system, settings=search, threads=threads, distinct=distinct, progress=bar.tick, **asked)
+        if not (oracle or _heard(system, given)):
+            raise InputError(
+                f"no weight is for the features {system.features}; give weights that name some of them (--weights)"
+            )
+        if system.lm is None and system.features in SETS and not oracle:
+            table.note(f"{system.features} without its language model; give one with --lm")
         if save_weights:
-            used = given if weights else system.initial
-            weights_format.write(save_weights, used if isinstance(used, Weights) else Weights.of(used))
+            weights_format.write(save_weights, given if isinstance(given, Weights) else system.initial)
         if explain is not None:
             _explain(system, lines, explain, given, svg, top, as_json)
             return
         if oracle:
             facts |= _oracle(system, lines, oracle, out)
         elif nbest:
-            lists = system.decode(list(lines), Weights.of(given), k or 100)
+            lists = system.decode(list(lines), given, k or 100)
             write_lists(nbest, lists)
             facts |= {"candidates": len(lists), "features": len(lists.features)}
         elif derivations:
@@ -211,6 +255,15 @@ def decode(
         table.note(f"wrote {wrote}")
     if oracle:
         table.note(f"BLEU {facts['corpus_bleu']:.2f}; mean of sentences {100 * facts['sentence_bleu']:.2f}")
+
+
+def _heard(system: Any, given: Weighing) -> bool:
+    """Whether any weight is for a feature of the decoder."""
+    from rampion.records import Keyed
+
+    if isinstance(given, Keyed):
+        return bool(system.templates.mask or given.own.keys() & set(system.names))
+    return any(map(system.knows, given))
 
 
 def _oracle(system: Any, lines: Texts, refs: list[str], out: str) -> dict[str, Any]:
@@ -235,7 +288,7 @@ def _oracle(system: Any, lines: Texts, refs: list[str], out: str) -> dict[str, A
     }
 
 
-def _derivations(system: Any, lines: Texts, weights: Mapping[str, float], k: int, path: str) -> dict[str, Any]:
+def _derivations(system: Any, lines: Texts, weights: Weighing, k: int, path: str) -> dict[str, Any]:
     """Write the k best derivations of every line, best first."""
     import json
 
@@ -250,7 +303,7 @@ def _derivations(system: Any, lines: Texts, weights: Mapping[str, float], k: int
     return {"derivations": count}
 
 
-def _lattices(system: Any, lines: Texts, weights: Mapping[str, float], path: str) -> dict[str, Any]:
+def _lattices(system: Any, lines: Texts, weights: Weighing, path: str) -> dict[str, Any]:
     """Write the search graphs of all batches."""
     from decoder import lattice
 
@@ -260,7 +313,7 @@ def _lattices(system: Any, lines: Texts, weights: Mapping[str, float], path: str
 
 
 def _explain(
-    system: Any, lines: Texts, line: int, weights: Mapping[str, float], svg: str | None, top: int, as_json: bool
+    system: Any, lines: Texts, line: int, weights: Weighing, svg: str | None, top: int, as_json: bool
 ) -> None:
     """How one line is built: a table of its blocks, and a picture."""
     from decoder.explain import built, drawn, orientations, told
@@ -271,13 +324,13 @@ def _explain(
     if line > len(lines):
         raise InputError(f"--explain {line}: there are {len(lines)} lines")
     text = lines[line - 1]
-    steps, last = built(system, text, weights)
+    steps, last, weighed = built(system, text, weights)
     source = text.split()
     if svg:
         texts.write(svg, Texts.of([drawn(source, steps, f"line {line}").rstrip("\n")]))
     if as_json:
         rows = zip(steps, orientations(steps), strict=True)
         blocks = [step._asdict() | {"words": list(step.words), "orientation": letter} for step, letter in rows]
-        table.show_json({"line": line, "source": source, "blocks": blocks, "end": last})
+        table.show_json({"line": line, "source": source, "blocks": blocks, "end": last, "weights": weighed})
         return
-    typer.echo(told(source, steps, weights, last, top), nl=False)
+    typer.echo(told(source, steps, weighed, last, top), nl=False)

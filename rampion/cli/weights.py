@@ -11,6 +11,7 @@ from rampion.cli.options import Json, read_weights
 
 if TYPE_CHECKING:
     from rampion.features import Weights
+    from rampion.runs import Run
 
 EXAMPLE = """
 [bold]Examples[/bold]
@@ -20,6 +21,8 @@ EXAMPLE = """
   rampion weights run --compare other-run
 
   rampion weights run --out weights.bin   (binary: quick to read, for millions of features)
+
+  rampion weights run --top 50 --group word --iteration 3   (of [bold]rampion train[/bold])
 """
 
 
@@ -29,6 +32,25 @@ def weights(
         str, typer.Argument(metavar="FILE", help="Weights, text or binary, or the folder of a run.", show_default=False)
     ],
     top: Annotated[int, typer.Option("--top", metavar="N", min=1, help="How many of the largest sparse weights.")] = 20,
+    group: Annotated[
+        str | None,
+        typer.Option(
+            "--group",
+            metavar="NAMES",
+            help="Of a training run: these templates only, as in word,P1.",
+            show_default=False,
+        ),
+    ] = None,
+    iteration: Annotated[
+        int | None,
+        typer.Option(
+            "--iteration",
+            metavar="N",
+            min=1,
+            help="Of a training run: not the chosen one, but this.",
+            show_default=False,
+        ),
+    ] = None,
     compare: Annotated[
         str | None,
         typer.Option("--compare", metavar="FILE", help="Other weights, to compare with.", show_default=False),
@@ -44,8 +66,18 @@ def weights(
     """Look into weights: all dense ones, the largest sparse ones."""
     import numpy as np
 
+    from rampion.cli.keyed import run_of
+    from rampion.errors import RecipeError
     from rampion.formats import weights as weight_files
 
+    if run := run_of(file):
+        if compare:
+            raise RecipeError(f"{file}: is a run of rampion train; write its weights by name (--out) and compare those")
+        _look(run, iteration, group, top, out, as_json)
+        return
+    for option, given in (("--group", group), ("--iteration", iteration)):
+        if given:
+            raise RecipeError(f"{option} {given}: is for runs of rampion train, and {file} is none; leave it out")
     learnt = read_weights(file)
     width, vector, names = learnt.features.width, learnt.vector, learnt.features.names
     largest = width + np.argsort(-np.abs(vector[width:]), kind="stable")[:top]
@@ -72,6 +104,31 @@ def weights(
     table.show(rows, head, err=quiet)
     for facts in filter(None, (summary, likeness)):
         typer.echo(", ".join(f"{name} {_short(value)}" for name, value in facts.items()), err=quiet)
+
+
+def _look(run: Run, iteration: int | None, group: str | None, top: int, out: str | None, as_json: bool) -> None:
+    """The weights of a run of rampion train: a table of templates, and the largest."""
+    from rampion.cli.keyed import named, told
+    from rampion.formats import weights as weight_files
+
+    facts, shown = told(run, iteration, group, top)
+    if out:
+        weight_files.write(out, named(run, iteration, group))
+    quiet = out == "-"
+    if as_json:
+        table.show_json(facts | {"weights": shown}, err=quiet)
+        return
+    rows = [
+        [name, f"{row['features']:,}", f"{row['nonzero']:,}", f"{row['norm']:.6g}"]
+        for name, row in facts["templates"].items()
+    ]
+    table.show(rows, ["template", "features", "nonzero", "norm"], err=quiet)
+    typer.echo(err=quiet)
+    rows = [
+        [name, f"{row['weight']:.6g}", f"{row['count']:,}" if "count" in row else ""] for name, row in shown.items()
+    ]
+    table.show(rows, ["feature", "weight", "count"], err=quiet)
+    typer.echo(f"iteration {facts['iteration']}", err=quiet)
 
 
 def _short(value: float) -> str:
