@@ -133,10 +133,9 @@ class Workshop:
 
         fixed = {} if settings.language_model is None else {"LM": settings.language_model}
         decoder = self.decoder(",".join([*fixed, settings.features]), settings.reordering)
-        recipe = SETS[settings.recipe]
-        recipe = recipe.set(
-            iterations=self.scale.iterations, k=settings.k, seed=seed, rate=recipe.solver.rate * self.scale.pace
-        )
+        recipe = SETS[settings.recipe].set(iterations=self.scale.iterations, k=settings.k, seed=seed)
+        if settings.paced:
+            recipe = recipe.set(rate=recipe.solver.rate * self.scale.pace)
         corpus = self.system.corpus
         text = Text(*(Lines(part.source, part.references) for part in (self.lessons, corpus.dev, corpus.test) if part))
         facts = {"corpus": text.fingerprint, "decoder": decoder.fingerprint}

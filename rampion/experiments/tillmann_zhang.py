@@ -39,7 +39,7 @@ class Scale(NamedTuple):
 
 SENTENCES = 230_000  # the paper's
 SCALES = {
-    "small": Scale(8_000, 500, 3_000, 16, 4, 30),
+    "small": Scale(20_000, 500, 8_000, 16, 4, 30),
     "medium": Scale(100_000, 1_000, 40_000, 30, 6, 50),
     "full": Scale(1_000_000, 1_000, SENTENCES, 30, 10, 100),
 }
@@ -63,6 +63,7 @@ class Training:
     recipe: str = "costmargin"
     language_model: float | None = None  # its weight, which is not learnt (S10.2)
     k: int = 1
+    paced: bool = True  # whether the rate is higher where sentences are fewer
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +156,8 @@ table_5 = Experiment(
 
 
 CURVE = {
-    "train first": "training BLEU, first", "train": "chosen",
-    "test first": "test BLEU, first", "test": "chosen",
+    "train first": "training BLEU, first", "train": "training BLEU",
+    "test first": "test BLEU, first", "test": "test BLEU",
     "settled": "settled",
 }  # fmt: skip
 
@@ -218,11 +219,12 @@ footnote_1 = Experiment(
     ),
 )  # fmt: skip
 
+# Every step of regression goes the whole way of its segment: at a higher rate it runs away.
 regression = Experiment(
     "tillmann-zhang/regression",
     "Least squares of scores against BLEU, the simpler idea that the paper rejects",
     COLUMNS,
-    (swap_all, Row("SWAP all, regression", Training("SWAP", "all", "regression"))),
+    (swap_all, Row("SWAP all, regression", Training("SWAP", "all", "regression", paced=False))),
     (Relation("X15", "must", "regression is worse", (_above("SWAP all", "SWAP all, regression"),)),),
 )
 
