@@ -12,13 +12,13 @@ import tempfile
 from pathlib import Path
 from time import process_time
 
-from decoder.system import Settings, System
-from rampion.relevant import Iteration, Lines, Text, train
-from rampion.runs import Run
 from relevant_sets import PAPER
 
 from decoder.language import Language
+from decoder.system import Settings, System
 from rampion.recipes import SETS
+from rampion.relevant import Iteration, Lines, Text, train
+from rampion.runs import Run
 
 INVENTED, HELD_OUT, REFERENCES = 50_000, 200, 4
 SHORT, WHOLE, THREADS = 2, 30, 2  # iterations

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rampion import _kernels
-from rampion.errors import RecipeError, TuningError
+from rampion.errors import InputError, RecipeError, TuningError
 from rampion.ranking import Ranking, Regression
 
 if TYPE_CHECKING:
@@ -81,6 +81,7 @@ class Passes:
         iteration: int = 0, threads: int | None = None,
     ) -> tuple[Singles, Reals]:  # fmt: skip
         """The weights of places and of real-valued features after training from those given, which stay as they are."""
+        _prove(slabs, weights, own)
         cuts = np.linspace(0, len(slabs.bounds) - 1, self.shards + 1).astype(np.int64).tolist()
         parts = [(_paged(weights), own.copy()) for _ in range(self.shards)]
         rooms = [Room.of(slabs) for _ in parts]
@@ -95,7 +96,8 @@ class Passes:
                 objectives, moved = zip(*pool.map(run, range(self.shards)), strict=True)
                 for column in zip(*parts, strict=True):
                     _mix(column)
-                if not np.isfinite(sum(objectives) + sum(_total(array) for array in parts[0])):
+                lost = not math.isfinite(sum(objectives))
+                if lost or (epoch == self.epochs - 1 and not np.isfinite(sum(_total(array) for array in parts[0]))):
                     raise TuningError(
                         f"the weights grew beyond all bounds in epoch {epoch + 1}; use a rate below {self.rate:g}"
                     )
@@ -116,6 +118,16 @@ class Passes:
         if isinstance(loss, Ranking):
             return _kernels.rank(slabs, order, astuple(loss), pace, weights, own, False, room)
         return _kernels.regress(slabs, order, pace, weights, own, False, room)
+
+
+def _prove(slabs: Slabs, weights: Singles, own: Reals) -> None:
+    if (len(weights), len(own)) != (slabs.awake + 1, slabs.width):
+        raise InputError(
+            f"{len(weights):,} weights of places and {len(own):,} of real-valued features; expected "
+            f"{slabs.awake + 1:,}, the first for place 0, and {slabs.width:,}"
+        )
+    if weights[0] != 0 or not np.isfinite(_total(weights) + _total(own)):
+        raise InputError("a weight to start from is not finite, or that of place 0 is not 0; start from finite weights")
 
 
 def _paged(weights: Singles) -> Singles:

@@ -465,13 +465,19 @@ def need(recipe: SetRecipe, sentences: int) -> Need:
     candidates = sentences * (truths + 1 + recipe.k * recipe.iterations)
     features = 0 if recipe.learn == "real" else FIRED * sentences + ADDED * candidates
     records = 3 * RECORD * sentences * max(recipe.truths, recipe.k)
-    return Need(features, peak(), TABLE * features, WEIGHTS * features, records, 2 * PACKED * candidates)
+    return Need(features, resident(), TABLE * features, WEIGHTS * features, records, 2 * PACKED * candidates)
 
 
 def peak() -> int:
     """Bytes that the process has used at most."""
     used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return used if sys.platform == "darwin" else used << 10
+
+
+def resident() -> int:
+    """Bytes that the process uses now, where the system tells."""
+    status = Path("/proc/self/statm")
+    return int(status.read_text().split()[1]) * resource.getpagesize() if status.exists() else peak()
 
 
 def gigabytes(count: int) -> str:

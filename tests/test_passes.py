@@ -16,7 +16,7 @@ from rampion._core import rank as core_rank
 from rampion._core import respond as core_respond
 from rampion._reference import rank as reference_rank
 from rampion._reference import respond as reference_respond
-from rampion.errors import RecipeError, TuningError
+from rampion.errors import InputError, RecipeError, TuningError
 from rampion.passes import Passes, Room
 from rampion.ranking import COSTMARGIN, FIXED, LITERAL, PERCEPTRON, Ranking, Regression
 
@@ -31,6 +31,8 @@ class Packed(NamedTuple):
     values: np.ndarray
     starts: np.ndarray
     blob: np.ndarray
+    width: int
+    awake: int
 
 
 def blob_of(candidates, awake, common):
@@ -67,15 +69,17 @@ def blob_of(candidates, awake, common):
     return blob
 
 
-def packed(segments, truths, gains, width=0, awake=10**9, common=False, random=None):
+def packed(segments, truths, gains, width=0, awake=None, common=False, random=None):
     """Segments are lists of candidates; offsets and values are drawn if there is a generator, else 0."""
+    if awake is None:
+        awake = max((place for candidates in segments for candidate in candidates for place in candidate), default=0)
     blobs = [blob_of(candidates, awake, common) if candidates else [] for candidates in segments]
     n = sum(map(len, segments))
     draw = random.normal if random else lambda size: np.zeros(size)
     return Packed(
         np.cumsum([0, *map(len, segments)]), np.array(truths, np.int32), np.array(gains, np.float64),
         draw(size=n), draw(size=n * width), np.cumsum([0, *map(len, blobs)]),
-        np.array([word for blob in blobs for word in blob], np.uint32),
+        np.array([word for blob in blobs for word in blob], np.uint32), width, awake,
     )  # fmt: skip
 
 
@@ -319,7 +323,7 @@ def trained(threads=None, slabs=None, **settings):
     random = np.random.default_rng(8)
     slabs = slabs or drawn(random, 30, 12, 60, 1)[0]
     return Passes(rate=0.1, epochs=3, **settings).solve(
-        COSTMARGIN, slabs, *start_of(random, 60, 1), iteration=2, threads=threads
+        COSTMARGIN, slabs, *start_of(random, slabs.awake, 1), iteration=2, threads=threads
     )
 
 
@@ -332,7 +336,7 @@ def test_shards_mix_and_threads_change_no_bit():
 def test_a_shard_is_a_training_of_its_own_and_weights_become_the_mean():
     random = np.random.default_rng(9)
     slabs, _ = drawn(random, 10, 8, 50, 1)
-    weights, own = start_of(random, 50, 1)
+    weights, own = start_of(random, slabs.awake, 1)
     mixed = Passes(rate=0.1, epochs=1, shards=2).solve(COSTMARGIN, slabs, weights, own)
     draw, parts = np.random.default_rng((0, 0, 0)), []
     for start in (0, 5):
@@ -382,7 +386,23 @@ def test_settings_out_of_range_are_refused(settings, message):
         Passes(**settings)
 
 
-def test_weights_beyond_all_bounds_end_the_training():
+@pytest.mark.parametrize("epochs", [1, 40])
+def test_weights_beyond_all_bounds_end_the_training(epochs):
     slabs = packed([[[1, 2], [2, 3], [3]]], [1], [1.0, 0.5, 0.0])
     with pytest.raises(TuningError, match=r"weights grew beyond all bounds in epoch \d+; use a rate below 1e\+39"):
-        Passes(rate=1e39).solve(COSTMARGIN, slabs, np.zeros(4, np.float32), np.zeros(0))
+        Passes(rate=1e39, epochs=epochs).solve(COSTMARGIN, slabs, np.zeros(4, np.float32), np.zeros(0))
+
+
+@pytest.mark.parametrize(
+    ("weights", "own", "message"),
+    [
+        (np.zeros(3), np.zeros(1), r"3 weights of places and 1 of real.*; expected 4, the first for place 0, and 1"),
+        (np.zeros(4), np.zeros(0), r"4 weights of places and 0 of real.*; expected 4, the first for place 0, and 1"),
+        (np.array([0, 0, np.inf, 0]), np.zeros(1), r"not finite.*start from finite weights"),
+        (np.array([1, 0, 0, 0]), np.zeros(1), r"that of place 0 is not 0"),
+        (np.zeros(4), np.full(1, np.nan), r"not finite"),
+    ],
+)
+def test_weights_that_do_not_fit_are_refused(weights, own, message):
+    with pytest.raises(InputError, match=message):
+        Passes().solve(COSTMARGIN, THREE, weights.astype(np.float32), own)

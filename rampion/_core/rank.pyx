@@ -45,11 +45,36 @@ cdef inline row_t rival(
     return found
 
 
+cdef inline real choose(
+    const real[::1] gains, row_t first, row_t start, row_t size, const real[::1] scores, real margin, bint staked,
+    bint squared, real sense, bint every, real rate, real scale,
+    real[::1] steps,  # OUT
+) except? -1.0 nogil:
+    """Fill steps[:size] and return the loss; the first start candidates are truths, or if none, the best of all."""
+    cdef row_t c, k = 0, t, last = start, count
+    cdef real stake = 0.0, slack = 0.0, total = 0.0, step
+    for c in range(size):
+        steps[c] = 0.0
+    if start == 0 or not every:
+        k = best(gains, first, start if start > 0 else size)
+        last = k + 1
+    count = last - k
+    for k in range(k, last):
+        t = rival(gains, first, k, start, size, scores, margin, staked, squared, sense, &stake, &slack)
+        step = stake * slack if squared else stake
+        if t != NOBODY and t != k and step != 0.0:
+            total += 0.0 if slack <= 0.0 else step * slack
+            step = rate * step / count / scale
+            steps[k] += step
+            steps[t] -= step
+    return total / count
+
+
 cdef inline int move(
     int wide, const slab_t* slab, row_t first, row_t size, const real[::1] values, const real[::1] steps,
     key_t[::1] touched, small_t[::1] totals, small_t[::1] weights, real[::1] own,
 ) except -1 nogil:
-    """Add steps[c] times the features of candidate c for all c: a double each, their sums in single floats."""
+    """Add steps[c] times the features of candidate c for all c, their sums in single floats; whether any is not 0."""
     cdef row_t c, j, up = NOBODY, down = NOBODY
     cdef real total
     for c in range(size):
@@ -57,6 +82,8 @@ cdef inline int move(
             up = c if up == NOBODY else SEVERAL
         elif steps[c] != 0.0:
             down = c if down == NOBODY else SEVERAL
+    if up == NOBODY and down == NOBODY:
+        return 0
     for j in range(own.shape[0]):
         total = 0.0
         for c in range(size):
@@ -66,7 +93,7 @@ cdef inline int move(
     if up >= 0 and down >= 0 and steps[up] == -steps[down] and <small_t>steps[up] - <small_t>steps[up] == 0.0:
         if <small_t>steps[up] != 0.0:
             slab_part(wide, slab, up, down, <small_t>steps[up], &weights[0])
-        return 0
+        return 1
     for c in range(slab.words):
         touched[c] = 0
     for c in range(size):
@@ -74,7 +101,7 @@ cdef inline int move(
         if steps[c] != 0.0:
             touched[c >> 6] |= <key_t>1 << (c & 63)
     slab_move(slab, &touched[0], &totals[0], &weights[0])
-    return 0
+    return 1
 
 
 def rank(
@@ -92,10 +119,10 @@ def rank(
     cdef key_t[::1] touched = room.touched
     cdef real[::1] scores = room.scores, steps = room.steps
     cdef real margin = loss[0], sense = loss[3], rate = pace[0], decay = pace[1]
-    cdef bint staked = loss[1], squared = loss[2], every = loss[4], moves
+    cdef bint staked = loss[1], squared = loss[2], every = loss[4]
     cdef int wide = not portable and slab_is_wide()
-    cdef real scale = 1.0, objective = 0.0, stake = 0.0, slack = 0.0, total, step
-    cdef row_t visit, s, first, size, start, last, count, k, t, c, moved = 0
+    cdef real scale = 1.0, objective = 0.0
+    cdef row_t visit, s, first, size, moved = 0
     cdef slab_t slab, following
     with nogil:
         open_next(bounds, starts, blob, order, 0, &following)
@@ -115,29 +142,9 @@ def rank(
                 scale = 1.0
             if size == 0:
                 continue
-            for c in range(size):
-                steps[c] = 0.0
-            k = 0
-            last = start = truths[s]
-            if start == 0 or not every:
-                k = best(gains, first, start if start > 0 else size)
-                last = k + 1
-            moves = False
-            total = 0.0
-            count = last - k
-            for k in range(k, last):
-                t = rival(gains, first, k, start, size, scores, margin, staked, squared, sense, &stake, &slack)
-                step = stake * slack if squared else stake
-                if t != NOBODY and t != k and step != 0.0:
-                    total += 0.0 if slack <= 0.0 else step * slack
-                    step = rate * step / count / scale
-                    steps[k] += step
-                    steps[t] -= step
-                    moves = moves or steps[k] != 0.0
-            objective += total / count
-            if moves:
-                moved += 1
-                move(wide, &slab, first, size, values, steps, touched, totals, weights, own)
+            objective += choose(gains, first, truths[s], size, scores, margin, staked, squared, sense, every, rate,
+                                scale, steps)
+            moved += move(wide, &slab, first, size, values, steps, touched, totals, weights, own)
         if scale != 1.0:
             fold(weights, own, scale)
     return objective, moved
@@ -154,7 +161,6 @@ def regress(slabs, const row_t[::1] order, pace, small_t[::1] weights, real[::1]
     cdef real rate = pace[0], decay = pace[1], scale = 1.0, objective = 0.0, lack, total
     cdef int wide = not portable and slab_is_wide()
     cdef row_t visit, s, first, size, c, moved = 0
-    cdef bint moves
     cdef slab_t slab, following
     with nogil:
         open_next(bounds, starts, blob, order, 0, &following)
@@ -174,17 +180,13 @@ def regress(slabs, const row_t[::1] order, pace, small_t[::1] weights, real[::1]
                 scale = 1.0
             if size == 0:
                 continue
-            moves = False
             total = 0.0
             for c in range(size):
                 lack = gains[first + c] - scores[c]
                 total += lack * lack / 2.0
                 steps[c] = rate * lack / size / scale
-                moves = moves or steps[c] != 0.0
             objective += total / size
-            if moves:
-                moved += 1
-                move(wide, &slab, first, size, values, steps, touched, totals, weights, own)
+            moved += move(wide, &slab, first, size, values, steps, touched, totals, weights, own)
         if scale != 1.0:
             fold(weights, own, scale)
     return objective, moved

@@ -97,7 +97,7 @@ def _pass(slabs: Slabs, order: Offsets, steps: Steps, decay: float, weights: Sin
     scale, objective, moved = 1.0, 0.0, 0
     for s in order.tolist():
         segment = Segment(slabs, s)
-        scores = segment.scores(slabs, single, double, scale)
+        scores = segment.scores(single, double, scale)
         scale *= 1.0 - decay
         if scale < 1e-6:
             fold(single, double, scale)
@@ -108,7 +108,7 @@ def _pass(slabs: Slabs, order: Offsets, steps: Steps, decay: float, weights: Sin
         objective += value
         if any(found):
             moved += 1
-            segment.move(slabs, found, single, double)
+            segment.move(found, single, double)
     if scale != 1.0:
         fold(single, double, scale)
     weights[:], own[:] = single, double

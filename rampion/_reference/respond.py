@@ -23,7 +23,7 @@ def respond(slabs: Slabs, weights: Singles, own: Reals, scores: Reals) -> None:
     single, double = weights.tolist(), own.tolist()
     for s in range(len(slabs.bounds) - 1):
         segment = Segment(slabs, s)
-        scores[segment.first : segment.end] = segment.scores(slabs, single, double, 1.0)
+        scores[segment.first : segment.end] = segment.scores(single, double, 1.0)
 
 
 def collect(slabs: Slabs, slopes: Reals, gradient: Reals) -> None:

@@ -42,42 +42,45 @@ class Segment:
 
     def __init__(self, slabs: Slabs, s: int) -> None:
         self.first, self.end = slabs.bounds[s : s + 2].tolist()
+        width = len(slabs.values) // max(1, len(slabs.offsets))
+        self.values = slabs.values[self.first * width : self.end * width].reshape(-1, max(1, width)).tolist()
+        self.offsets: list[float] = slabs.offsets[self.first : self.end].tolist()
         self.chunks: list[Chunk] = []
         if self.first == self.end:
             return
         words = slabs.blob[slabs.starts[s] : slabs.starts[s + 1]].tolist()
-        chunks, width = SLAB * words[1], 2 * words[2]
+        chunks, halves = SLAB * words[1], 2 * words[2]
         sizes = [words[6 + k // 4] >> 8 * (k % 4) & 255 for k in range(chunks)]
         masks = 6 + chunks // 4
-        at = masks + chunks * width
+        at = masks + chunks * halves
         for k in range(chunks):
-            mask = sum(half << 32 * i for i, half in enumerate(words[masks + k * width : masks + (k + 1) * width]))
+            mask = sum(half << 32 * i for i, half in enumerate(words[masks + k * halves : masks + (k + 1) * halves]))
             rows, lane = sizes[k - k % SLAB], k % SLAB
             self.chunks.append(Chunk(mask, [words[at + SLAB * row + lane] for row in range(sizes[k])], rows))
             if lane == SLAB - 1:
                 at += SLAB * rows
 
-    def scores(self, slabs: Slabs, weights: Sequence[float], own: Sequence[float], scale: float) -> list[float]:
+    def scores(self, weights: Sequence[float], own: Sequence[float], scale: float) -> list[float]:
         sums = [chunk.weigh(weights) for chunk in self.chunks]
-        width, scores = len(own), []
-        for c in range(self.end - self.first):
+        scores = []
+        for c, offset in enumerate(self.offsets):
             parts = [0.0, 0.0]
             for k, chunk in enumerate(self.chunks):
                 if chunk.mask >> c & 1:
                     parts[k % 2] = single(parts[k % 2] + sums[k])
             score = 0.0
             for j, weight in enumerate(own):
-                score += weight * float(slabs.values[(self.first + c) * width + j])
-            scores.append(float(slabs.offsets[self.first + c]) + scale * (score + single(parts[0] + parts[1])))
+                score += weight * self.values[c][j]
+            scores.append(offset + scale * (score + single(parts[0] + parts[1])))
         return scores
 
-    def move(self, slabs: Slabs, steps: list[float], weights: list[float], own: list[float]) -> None:
+    def move(self, steps: list[float], weights: list[float], own: list[float]) -> None:
         """Add steps[c] times the features of candidate c for all c: a double each, their sums in single floats."""
         touched = [c for c, step in enumerate(steps) if step != 0.0]
         for j in range(len(own)):
             total = 0.0
             for c in touched:
-                total += steps[c] * float(slabs.values[(self.first + c) * len(own) + j])
+                total += steps[c] * self.values[c][j]
             own[j] += total
         for chunk in self.chunks:
             delta = 0.0
