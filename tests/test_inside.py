@@ -159,6 +159,11 @@ def test_an_explanation_looks_up_what_fires_and_adds_up(home):
     assert total == pytest.approx(lists.scores[0], abs=1e-6)
 
 
+def test_features_that_are_left_out_say_nothing(home):
+    facts = json.loads(decode(home, "--features", "LM,word", "--explain", 5, "--json", run="above").out)
+    assert {name.split("/")[0] for name in facts["weights"]} == {"LM", "W1", "W2", "W3", "W4"}
+
+
 def test_the_picture_and_the_features_that_decide(home, tmp_path):
     told = decode(home, "--explain", 2, "--top", 3, "--svg", tmp_path / "2.svg").out
     assert ElementTree.parse(tmp_path / "2.svg").getroot().tag.endswith("svg")  # noqa: S314
