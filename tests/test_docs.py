@@ -62,7 +62,10 @@ def blocks(page: str) -> Iterator[Block]:
 
 
 RUN = [page for page in PAGES if any(block.kind in ("python", "pycon", "console") for block in blocks(page))]
-SLOW = ("README.md", "docs/add-a-loss.md", "docs/compare.md", "docs/decoder.md", "docs/tune-a-decoder.md")
+SLOW = (
+    *("README.md", "docs/add-a-loss.md", "docs/compare.md"),
+    *("docs/decoder.md", "docs/relevant-sets.md", "docs/tune-a-decoder.md"),
+)
 
 
 @pytest.mark.parametrize("page", [pytest.param(page, marks=pytest.mark.slow) if page in SLOW else page for page in RUN])
@@ -121,13 +124,18 @@ def alike(printed: str, expected: str) -> bool:
     return skeletons[0] == skeletons[1] and numbers[0] == pytest.approx(numbers[1], rel=0.03, abs=0.03)
 
 
+MEASURED = ("seconds", "sent/s", "epoch ms", "memory")
+
+
 def timeless(text: str) -> str:
-    """The text without the seconds that `rampion tune` takes for many recipes."""
-    lines, end = [], 0
+    """The text without what the machine has to do with: columns of seconds, of speed and of memory."""
+    lines, ends = [], list[int]()
     for line in re.sub(r"(?<=: )\d+\.\d+ s$", "", text, flags=re.MULTILINE).splitlines():
-        if "  seconds  " in line:
-            end = line.index("seconds") + len("seconds")
-        lines.append(re.sub(r"\d+\.\d+$", "", line[:end]) + line[end:])
+        if heads := [f"  {name}" for name in MEASURED if f"  {name}" in line]:
+            ends = [line.index(head) + len(head) for head in heads]
+        for end in reversed(ends):
+            line = re.sub(r"[\d.]+G?$", "", line[:end]) + line[end:]
+        lines.append(line)
     return "\n".join(lines)
 
 

@@ -14,10 +14,9 @@ from decoder.explain import built
 from decoder.language import Language
 from decoder.system import BLOCKS, MODEL, SETTINGS
 from decoder.templates import GROUPS
-from rampion.cli.keyed import Inside, decoder_of, weights_of
+from rampion.cli.keyed import decoder_of, largest, weights_of
 from rampion.formats import load_nbest
 from rampion.formats import weights as weight_files
-from rampion.keys import Keys
 from rampion.runs import Run
 
 
@@ -81,14 +80,10 @@ def test_features_and_counts_are_those_of_the_records(home):
 
 
 def test_of_equal_weights_the_first_is_shown_first():
-    table = Keys()
-    table.enter(np.arange(1, 2001, dtype=np.uint64) + (np.uint64(1) << np.uint64(59)))
     weights = np.random.default_rng(0).integers(-9, 10, 2000).astype(np.float32)
-    table.set_weights(weights)
-    inside = Inside(table, None)
     for top in (1, 7, 400, 5000):
         expected = [place for place in np.argsort(-np.abs(weights), kind="stable") if weights[place]][:top]
-        assert inside.largest(top).tolist() == expected
+        assert largest(weights, top).tolist() == expected
 
 
 def test_the_tables_say_what_the_json_says(home):
@@ -97,6 +92,16 @@ def test_the_tables_say_what_the_json_says(home):
     assert [line.split()[0] for line in templates] == list(facts["templates"])
     assert [line.split()[0] for line in features[:-1]] == list(facts["weights"])
     assert features[-1] == f"iteration {facts['iteration']}"
+
+
+def test_a_run_without_templates_has_no_table_of_them(home, tmp_path):
+    asked = ["--features", "LM,Words", "--recipe", "costmargin-dense", "--system", home / "run" / "system"]
+    good("train", home / "corpus", "--out", tmp_path / "dense", *asked, "--iterations", 1, "--beam", 5)
+    head, *rows, last = good("weights", tmp_path / "dense").splitlines()
+    assert head.split() == ["feature", "weight", "count"]
+    assert [row.split()[0] for row in rows] == ["LM", "Words"]
+    assert last == "iteration 1"
+    assert not decode(home, "--out", tmp_path / "out", run=tmp_path / "dense").code
 
 
 def test_a_run_on_top_of_another_shows_the_weights_of_both(home):
@@ -152,6 +157,11 @@ def test_an_explanation_looks_up_what_fires_and_adds_up(home):
     )
     lists = system.decode([source], weights, 1)
     assert total == pytest.approx(lists.scores[0], abs=1e-6)
+
+
+def test_features_that_are_left_out_say_nothing(home):
+    facts = json.loads(decode(home, "--features", "LM,word", "--explain", 5, "--json", run="above").out)
+    assert {name.split("/")[0] for name in facts["weights"]} == {"LM", "W1", "W2", "W3", "W4"}
 
 
 def test_the_picture_and_the_features_that_decide(home, tmp_path):
@@ -224,6 +234,18 @@ def test_a_part_that_is_missing(home, copy, name):
 def test_settings_of_another_version(copy):
     (copy / "system" / SETTINGS).write_text('{"speed": 3}')
     assert f"{copy}/system: was made with settings of another version" in refused("weights", copy)
+
+
+def test_a_run_of_another_decoder(copy):
+    config = copy / "config.toml"
+    config.write_text("".join(f"{line}\n" for line in lines(config) if not line.startswith("beam")))
+    assert f"{config}: lacks beam; name a run of rampion train" in refused("weights", copy)
+
+
+def test_lists_want_weights_by_name(home, tmp_path):
+    (tmp_path / "nbest").write_text("0 ||| a ||| LM= 1 ||| 1\n")
+    told = refused("rerank", tmp_path / "nbest", "--weights", home / "run")
+    assert "run: is a run of rampion train; write its weights by name: rampion weights --out FILE" in told
 
 
 @pytest.mark.parametrize(

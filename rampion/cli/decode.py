@@ -312,9 +312,7 @@ def _lattices(system: Any, lines: Texts, weights: Weighing, path: str) -> dict[s
     return {"nodes": len(whole.graph.edge_bounds) - 1, "edges": len(whole.graph.origins)}
 
 
-def _explain(
-    system: Any, lines: Texts, line: int, weights: Weighing, svg: str | None, top: int, as_json: bool
-) -> None:
+def _explain(system: Any, lines: Texts, line: int, weights: Weighing, svg: str | None, top: int, as_json: bool) -> None:
     """How one line is built: a table of its blocks, and a picture."""
     from decoder.explain import built, drawn, orientations, told
     from rampion.errors import InputError

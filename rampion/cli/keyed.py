@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rampion.errors import InputError
+from rampion.errors import InputError, StoreError
 from rampion.runs import Run
 from rampion.text import Texts
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rampion.features import Weights
-    from rampion.keys import Keys
     from rampion.records import Keyed
 
 
@@ -38,10 +37,13 @@ def decoder_of(run: Run) -> Any:
     from decoder.system import Parts
 
     path, config = run.folder.path, run.folder.config
+    try:
+        features, order, beam, options = (config[name] for name in ("features", "reordering", "beam", "options"))
+    except KeyError as error:
+        raise StoreError(f"{path / 'config.toml'}: lacks {error.args[0]}; name a run of rampion train") from error
     system = Path(config.get("system") or path / "system")
-    beam, reordering = config["beam"], MON if config["reordering"] == "mon" else Reordering()
     decoder = Parts.open(system).decoder(
-        config["features"], reordering, beam=beam, pops=10 * beam, options=config["options"]
+        features, MON if order == "mon" else Reordering(), beam=beam, pops=10 * beam, options=options
     )
     if decoder.fingerprint != run.folder.manifest["decoder"]:
         raise InputError(f"{path}: its weights are not of the blocks in {system}; put back those it was trained with")
@@ -49,61 +51,58 @@ def decoder_of(run: Run) -> Any:
 
 
 class Inside:
-    """The binary features of keyed weights by template, the group's only."""
+    """What stands in the weights of a run, or of a group of templates only; names are made for what is shown."""
 
-    def __init__(self, table: Keys, group: str | None) -> None:
+    def __init__(self, run: Run, iteration: int | None, group: str | None) -> None:
         from decoder.templates import NAMES, mask_of
 
-        self.keys = table.listed()
-        self.templates = (self.keys >> np.uint64(59)).astype(np.uint8) - np.uint8(1)
-        self.names = NAMES
+        self.labels, self.run, self.decoder = NAMES, run, decoder_of(run)
+        self.iteration, (table, own) = weights_of(run, iteration)
+        self.own, self.keys = {} if group else own, table.listed()
         if group:
-            known = np.array([mask_of(group) >> t & 1 for t in range(len(NAMES))], np.bool_)
-            chosen = known[self.templates]
-            self.keys, self.templates = self.keys[chosen], self.templates[chosen]
+            chosen = np.array([mask_of(group) >> t & 1 for t in range(len(NAMES))], np.bool_)
+            self.keys = self.keys[chosen[_template(self.keys)]]
         self.weights = table.weigh(self.keys)
 
-    def by_template(self) -> dict[str, dict[str, Any]]:
+    def templates(self) -> dict[str, dict[str, Any]]:
         """How many features each template has, how many of them weigh something, and the norm of their weights."""
-        counts = np.bincount(self.templates)
-        nonzero = np.bincount(self.templates, self.weights != 0)
-        squares = np.bincount(self.templates, np.square(self.weights, dtype=np.float64))
+        templates = _template(self.keys)
+        counts, nonzero = np.bincount(templates), np.bincount(templates, self.weights != 0)
+        squares = np.bincount(templates, np.square(self.weights, dtype=np.float64))
         return {
-            self.names[t]: {"features": int(counts[t]), "nonzero": int(nonzero[t]), "norm": float(squares[t] ** 0.5)}
+            self.labels[t]: {"features": int(counts[t]), "nonzero": int(nonzero[t]), "norm": float(squares[t] ** 0.5)}
             for t in np.flatnonzero(counts).tolist()
         }
 
-    def largest(self, top: int) -> NDArray[np.int64]:
-        """The places of the largest weights, the first of equals first."""
-        sizes = np.abs(self.weights)
-        places = np.flatnonzero(sizes)
-        if len(places) > top:
-            least = np.partition(sizes, -top)[-top]
-            places = np.flatnonzero(sizes >= least)
-        return places[np.argsort(-sizes[places], kind="stable")][:top]
+    def shown(self, top: int) -> dict[str, dict[str, Any]]:
+        """The weights of real-valued features, and the largest others with how often the records have them."""
+        places = largest(self.weights, top)
+        keys, records = self.keys[places], self.run.sets.table()
+        ids = np.minimum(records.find(keys), len(records))
+        counts = np.append(records.counts[: len(records)], np.uint32(0))[ids]
+        rows = zip(self.decoder.spelt(keys), self.weights[places].tolist(), counts.tolist(), strict=True)
+        sparse = {name: {"weight": weight, "count": count} for name, weight, count in rows}
+        return {name: {"weight": weight} for name, weight in self.own.items()} | sparse
+
+    def named(self) -> Weights:
+        """All weights by name that are not 0."""
+        from rampion.features import Features, Weights
+
+        heavy = np.flatnonzero(self.weights)
+        names = Texts.join([Texts.of(self.own), self.decoder.spelt(self.keys[heavy])])
+        vector = np.concatenate([list(self.own.values()), self.weights[heavy].astype(np.float64)])
+        return Weights(Features(names, len(self.own)), vector)
 
 
-def told(run: Run, iteration: int | None, group: str | None, top: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What stands in the weights of a run: facts and a table of templates, and name to weight and count."""
-    number, weights = weights_of(run, iteration)
-    inside, decoder = Inside(weights.table, group), decoder_of(run)
-    largest = inside.largest(top)
-    keys = inside.keys[largest]
-    records = run.sets.table()
-    counts = np.append(records.counts[: len(records)], np.uint32(0))[np.minimum(records.find(keys), len(records))]
-    rows = zip(decoder.spelt(keys), inside.weights[largest].tolist(), counts.tolist(), strict=True)
-    shown = {name: {"weight": weight, "count": count} for name, weight, count in rows}
-    own = {} if group else {name: {"weight": weight} for name, weight in weights.own.items()}
-    return {"iteration": number, "templates": inside.by_template()}, own | shown
+def largest(weights: NDArray[np.float32], top: int) -> NDArray[np.int64]:
+    """The places of the largest weights, the first of equals first; 0 is none of them."""
+    sizes = np.abs(weights)
+    places = np.flatnonzero(sizes)
+    if len(places) > top:
+        places = np.flatnonzero(sizes >= np.partition(sizes, -top)[-top])
+    return places[np.argsort(-sizes[places], kind="stable")][:top]
 
 
-def named(run: Run, iteration: int | None, group: str | None) -> Weights:
-    """All weights by name that are not 0, those of the group only."""
-    from rampion.features import Features, Weights
-
-    _, weights = weights_of(run, iteration)
-    inside = Inside(weights.table, group)
-    heavy = np.flatnonzero(inside.weights)
-    own = {} if group else weights.own
-    names = Texts.join([Texts.of(own), decoder_of(run).spelt(inside.keys[heavy])])
-    return Weights(Features(names, len(own)), np.append(list(own.values()), inside.weights[heavy].astype(np.float64)))
+def _template(keys: NDArray[np.uint64]) -> NDArray[np.uint8]:
+    """The number of each key's template."""
+    return (keys >> np.uint64(59)).astype(np.uint8) - np.uint8(1)

@@ -88,6 +88,10 @@ def weights_file(path: str) -> str:
     if not Path(path).is_dir():
         return path
     if not inside.exists():
+        if Path(path, "sets").is_dir():
+            raise InputError(
+                f"{path}: is a run of rampion train; write its weights by name: rampion weights --out FILE"
+            )
         raise InputError(
             f"{path}: is a folder without weights.txt; name a weights file or the folder of a finished run"
         )

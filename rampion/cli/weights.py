@@ -108,27 +108,28 @@ def weights(
 
 def _look(run: Run, iteration: int | None, group: str | None, top: int, out: str | None, as_json: bool) -> None:
     """The weights of a run of rampion train: a table of templates, and the largest."""
-    from rampion.cli.keyed import named, told
+    from rampion.cli.keyed import Inside
     from rampion.formats import weights as weight_files
 
-    facts, shown = told(run, iteration, group, top)
+    inside, quiet = Inside(run, iteration, group), out == "-"
+    templates, shown = inside.templates(), inside.shown(top)
     if out:
-        weight_files.write(out, named(run, iteration, group))
-    quiet = out == "-"
+        weight_files.write(out, inside.named())
     if as_json:
-        table.show_json(facts | {"weights": shown}, err=quiet)
+        table.show_json({"iteration": inside.iteration, "templates": templates, "weights": shown}, err=quiet)
         return
-    rows = [
-        [name, f"{row['features']:,}", f"{row['nonzero']:,}", f"{row['norm']:.6g}"]
-        for name, row in facts["templates"].items()
-    ]
-    table.show(rows, ["template", "features", "nonzero", "norm"], err=quiet)
-    typer.echo(err=quiet)
+    if templates:
+        rows = [
+            [name, f"{row['features']:,}", f"{row['nonzero']:,}", f"{row['norm']:.6g}"]
+            for name, row in templates.items()
+        ]
+        table.show(rows, ["template", "features", "nonzero", "norm"], err=quiet)
+        typer.echo(err=quiet)
     rows = [
         [name, f"{row['weight']:.6g}", f"{row['count']:,}" if "count" in row else ""] for name, row in shown.items()
     ]
     table.show(rows, ["feature", "weight", "count"], err=quiet)
-    typer.echo(f"iteration {facts['iteration']}", err=quiet)
+    typer.echo(f"iteration {inside.iteration}", err=quiet)
 
 
 def _short(value: float) -> str:
