@@ -26,6 +26,7 @@ from rampion.errors import RecipeError
 from rampion.features import Weights
 from rampion.keys import Keys
 from rampion.records import Keyed, Weighing
+from rampion.spans import chained
 from rampion.text import References, Texts
 from rampion.vocab import Names
 
@@ -274,12 +275,6 @@ class BlockDecoder:
         beyond = len(target) + np.cumsum(known < 0) - 1
         surfaces = np.where(known < 0, beyond, known).astype(np.uint32)
         return said(batch.options, self.blocks.blocks, surfaces[ids])
-
-
-def chained(bounds: Sequence[Offsets]) -> Offsets:
-    """Bounds of parts laid end to end."""
-    sizes = np.concatenate([np.zeros(0, np.int64), *map(np.diff, bounds)])
-    return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
 
 
 def joined(parts: Sequence[Derivations]) -> Derivations:

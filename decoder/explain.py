@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from decoder.blocks import COLUMNS, IDENTITY
-from decoder.decoder import Batch, BlockDecoder, chained
+from decoder.decoder import Batch, BlockDecoder
 from decoder.dense import spoken
 from decoder.kbest import kbest
 from decoder.options import Derivations, Graph
 from decoder.states import DISCONTINUOUS, MONOTONE, ORIENTATION, Reordering, State
 from decoder.templates import leaving
 from rampion.records import Weighing
+from rampion.spans import chained
 from rampion.text import Texts
 
 LETTERS = "RLN"

@@ -16,6 +16,7 @@ from decoder.options import Derivations, Options, Sentences
 from decoder.states import Reordering
 from rampion.errors import InputError
 from rampion.metrics.bleu import ORDER, Bleu
+from rampion.spans import chained, ends
 from rampion.text import References, Texts
 from rampion.vocab import Names
 
@@ -142,7 +143,7 @@ class Oracle:
         limits = Limits(self.beam, self.best, *self.reordering, BREVITIES.index(self.brevity))
         targets = blocks.targets[options.blocks].astype(np.int64)
         lengths = blocks.target_bounds[targets + 1] - blocks.target_bounds[targets]
-        letters = _summed([np.where(options.blocks == IDENTITY, 1, lengths)])
+        letters = ends(np.where(options.blocks == IDENTITY, 1, lengths))
 
         def shard(first: int) -> Found:
             last = min(first + SHARD, count)
@@ -196,16 +197,16 @@ class Oracle:
 
     def _joined(self, parts: list[Found]) -> Derivations:
         """The parts in order, every sequence scored by the metric itself, and the best of each sentence first."""
-        bounds = _summed([np.diff(part.bounds) for part in parts])
+        bounds = chained(part.bounds for part in parts)
         kept = [int(part.bounds[-1]) for part in parts]
-        step_bounds = _summed([np.diff(part.step_bounds[: n + 1]) for part, n in zip(parts, kept, strict=True)])
+        step_bounds = chained(part.step_bounds[: n + 1] for part, n in zip(parts, kept, strict=True))
         none = np.empty((0, 2 + 2 * ORDER), np.int64)
         rows = np.concatenate([none, *(part.statistics[:n] for part, n in zip(parts, kept, strict=True))])
         scores = Bleu(brevity=self.brevity).segments(rows)
         segments = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
         order = np.lexsort((-scores, segments))
         steps = [part.steps[: part.step_bounds[n]] for part, n in zip(parts, kept, strict=True)]
-        moved = _summed([np.diff(step_bounds)[order]])
+        moved = ends(np.diff(step_bounds)[order])
         rows_of_steps = np.repeat(step_bounds[:-1][order] - moved[:-1], np.diff(moved)) + np.arange(moved[-1])
         return Derivations(
             bounds, moved, np.concatenate([np.empty(0, np.uint32), *steps])[rows_of_steps], scores[order]
@@ -236,8 +237,3 @@ def _mixed(state: Any) -> NDArray[np.uint64]:
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     mixed: NDArray[np.uint64] = z ^ (z >> np.uint64(31))
     return mixed
-
-
-def _summed(counts: list[Offsets]) -> Offsets:
-    """Bounds of groups of these sizes."""
-    return np.cumsum(np.concatenate([np.zeros(1, np.int64), *counts]))

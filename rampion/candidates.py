@@ -6,7 +6,7 @@ candidates stand as the decoder listed them, merged ones in order of first appea
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from rampion import _kernels
 from rampion.errors import StoreError
 from rampion.features import Features
+from rampion.spans import chained, covers
 from rampion.text import Texts
 from rampion.vocab import Names
 
@@ -154,13 +155,13 @@ class Candidates:
             lists = [part.valued() for part in lists]
         return cls(
             Lists(
-                _chain([part.bounds for part in lists]),
+                chained([part.bounds for part in lists]),
                 _concatenate([part.dense for part in lists], np.float64),
                 features.width,
                 _concatenate([part.features for part in lists], np.uint32),
-                _chain([part.feature_bounds for part in lists]),
+                chained([part.feature_bounds for part in lists]),
                 _concatenate([part.entries for part in lists], np.uint32),
-                _chain([part.entry_bounds for part in lists]),
+                chained([part.entry_bounds for part in lists]),
                 _concatenate([part.values for part in lists], np.float64),
             ),
             features,
@@ -328,13 +329,6 @@ def _concatenate(parts: Sequence[NDArray[Any]], dtype: type) -> NDArray[Any]:
     return np.concatenate(parts) if parts else np.zeros(0, dtype)
 
 
-def _chain(bounds: Iterable[Offsets]) -> Offsets:
-    """Bounds of things laid end to end."""
-    return np.concatenate([[0], np.cumsum(np.concatenate([np.zeros(0, np.int64), *map(np.diff, bounds)]))]).astype(
-        np.int64
-    )
-
-
 def _columns(parts: Sequence[dict[str, Reals]], lengths: Sequence[int]) -> dict[str, Reals]:
     """Metric columns laid end to end, NaN where a part lacks one."""
     names = dict.fromkeys(name for part in parts for name in part)
@@ -348,9 +342,9 @@ def _join_rows(first: Rows, second: Rows, shift: int) -> Rows:
     """Both, the feature ids of the second moved up by `shift`; its segments are not regrouped."""
     return Rows(
         Texts.join([first.segments, second.segments]),
-        _chain([first.bounds, second.bounds]),
+        chained([first.bounds, second.bounds]),
         Texts.join([first.texts, second.texts]),
-        _chain([first.entry_bounds, second.entry_bounds]),
+        chained([first.entry_bounds, second.entry_bounds]),
         np.concatenate([first.ids, second.ids + np.uint32(shift)]),
         np.concatenate([first.values, second.values]),
         np.concatenate([first.scores, second.scores]),
@@ -505,8 +499,7 @@ _KINDS = {
 
 def _require_bounds(name: str, bounds: Offsets, count: int, last: int) -> None:
     _require(len(bounds) == count + 1, f"{name} has {len(bounds)} numbers, expected {count + 1}")
-    rising = bounds[0] == 0 and bounds[-1] == last and bool((np.diff(bounds) >= 0).all())
-    _require(rising, f"{name} does not rise from 0 to {last}")
+    _require(covers(bounds, last), f"{name} does not rise from 0 to {last}")
 
 
 def _rising(numbers: Ids, bounds: Offsets, counts: bool = False) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from rampion.errors import InputError
@@ -19,6 +20,16 @@ MARKS = ("o", "s", "^", "D", "v", "P", "X")
 STYLE = {"svg.hashsalt": "rampion", "svg.fonttype": "none", "axes.spines.top": False, "axes.spines.right": False}
 
 
+def prove(path: Path) -> None:
+    """Raise InputError unless a picture of that name can be drawn."""
+    if not find_spec("matplotlib"):
+        raise InputError(
+            f"{path}: is not drawn, because matplotlib is not there; install the extra: pip install 'rampion[plot]'"
+        )
+    if path.suffix not in (".svg", ".png"):
+        raise InputError(f"{path}: cannot be drawn; name a file that ends in .svg or .png")
+
+
 def draw(
     path: Path,
     lines: Mapping[str, Points],
@@ -31,18 +42,13 @@ def draw(
 
     Values that are not finite, or not positive where the axis is logarithmic, have no place and are left out.
     """
-    try:
-        from matplotlib import rc_context
-        from matplotlib.figure import Figure
-        from matplotlib.ticker import MaxNLocator
-    except ModuleNotFoundError as error:
-        raise InputError(
-            f"{path}: is not drawn, because matplotlib is not there; install the extra: pip install 'rampion[plot]'"
-        ) from error
+    prove(path)
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
+
     if not lines:
         raise InputError(f"{path}: there is no curve to draw")
-    if path.suffix not in (".svg", ".png"):
-        raise InputError(f"{path}: cannot be drawn; name a file that ends in .svg or .png")
     with rc_context(STYLE):
         figure = Figure(figsize=(7, 4.2), layout="constrained")
         axes = figure.add_subplot()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rampion import _kernels
 from rampion.errors import InputError
 from rampion.keys import Keys
+from rampion.spans import chained, covers, ends
 from rampion.text import Texts
 
 Reals = NDArray[np.float64]
@@ -58,8 +59,8 @@ class Records(NamedTuple):
     def join(cls, parts: Sequence[Records]) -> Records:
         """All segments of all parts, at least one, in order."""
         return cls(
-            _chain([part.bounds for part in parts]),
-            _chain([part.id_bounds for part in parts]),
+            chained([part.bounds for part in parts]),
+            chained([part.id_bounds for part in parts]),
             np.concatenate([part.ids for part in parts]),
             np.concatenate([part.values for part in parts]),
             np.concatenate([part.gains for part in parts]),
@@ -118,20 +119,3 @@ def recorded(fired: Fired, gains: Reals, table: Keys, seen: Seen, first: int = 0
     for start, end in pairwise(id_bounds.tolist()):
         ids[start:end].sort()
     return Records(ends(new)[fired.bounds], id_bounds, ids, fired.values[new], gains[new], prints[new])
-
-
-def ends(lengths: NDArray[Any]) -> Offsets:
-    """The bounds of spans that long."""
-    bounds = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, out=bounds[1:])
-    return bounds
-
-
-def covers(bounds: Offsets, size: int) -> bool:
-    """Whether they are bounds of spans, one after another, of so many things."""
-    return len(bounds) > 0 and bounds[0] == 0 and bounds[-1] == size and bool((bounds[1:] >= bounds[:-1]).all())
-
-
-def _chain(bounds: Sequence[Offsets]) -> Offsets:
-    """The bounds of all spans, one after another."""
-    return ends(np.concatenate([np.diff(one) for one in bounds]))

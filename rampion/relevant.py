@@ -27,8 +27,9 @@ from rampion.passes import Watch
 from rampion.protocols import KeyedDecoder
 from rampion.ranking import Ranking, Regression
 from rampion.recipes import SetRecipe
-from rampion.records import Fired, Keyed, KeyRow, Offsets, Reals, Records, Seen, ends, recorded
+from rampion.records import Fired, Keyed, KeyRow, Offsets, Reals, Records, Seen, recorded
 from rampion.slabs import Fresh, Slabs, numbering
+from rampion.spans import ends
 from rampion.text import References, Texts
 
 T = TypeVar("T")

@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # A room imports only rooms to its left; rooms of one row may import each other.
 FLOW = (
-    "text",
+    "text spans",
     "vocab features keys",
     "records",
     "metrics",

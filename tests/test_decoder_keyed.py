@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from test_decoder_decode import decoder, segments, toy
 
-from decoder.decoder import BlockDecoder, chained
+from decoder.decoder import BlockDecoder
 from decoder.keyed import KeyedBlockDecoder
 from decoder.oracle import BAG, Oracle
 from decoder.search import Search
@@ -18,6 +18,7 @@ from rampion.errors import RecipeError
 from rampion.keys import Keys
 from rampion.protocols import KeyedDecoder
 from rampion.records import Fired, Keyed
+from rampion.spans import chained
 from rampion.text import Texts
 
 EVERY = "LM,all,triplets,reordering"

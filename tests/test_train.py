@@ -61,9 +61,18 @@ def test_events_tell_the_same(done):
     for event, row in zip(events[2:], told.splitlines()[1:3], strict=False):
         cells = row.split()
         assert cells[3:5] == [f"{event[part]:.2f}" for part in ("dev", "test")]
-        assert cells[7:9] == [f"{event[part] / 1e6:.2f}M" for part in ("features", "candidates")]
+        assert cells[7:9] == [f"{event[part] / 1e3:.1f}K" for part in ("features", "candidates")]
         assert len(event["objective"]) == len(event["moved"]) == 3
         assert event["seconds"].keys() == {"packing", "learning", "testing", "decoding", "judging", "recording"}
+
+
+def test_curves_of_a_run_that_is_through(corpus, done, tmp_path):
+    pytest.importorskip("matplotlib")
+    shutil.copytree(done[0], tmp_path / "run")
+    code, out, _ = train(corpus, tmp_path / "run", "--resume", "--curves", tmp_path / "curves.svg")
+    assert code == 0 and out.endswith(f" and {tmp_path}/curves.svg\n")
+    drawn = (tmp_path / "curves.svg").read_text()
+    assert all(f">{name}<" in drawn for name in ("train", "dev", "test", "iteration"))
 
 
 def test_threads_and_json(corpus, done, tmp_path):

@@ -128,6 +128,12 @@ def train(
         int | None,
         typer.Option("--threads", min=1, metavar="N", help="The result is the same for any.", show_default="all"),
     ] = None,
+    curves: Annotated[
+        Path | None,
+        typer.Option(
+            "--curves", metavar="FILE", help="Draw the scores of all iterations, .svg or .png.", show_default=False
+        ),
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", metavar="", help="Go on with the run in this folder.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -140,12 +146,15 @@ def train(
     from decoder.states import MON, Reordering
     from decoder.system import Settings, System
     from rampion.cli.blocks import progress
+    from rampion.curves import draw, prove
     from rampion.errors import RecipeError
     from rampion.recipes import SETS
     from rampion.relevant import Frozen, Lines, Text, need
     from rampion.relevant import train as learn
     from rampion.runs import Run
 
+    if curves:
+        prove(curves)
     if recipe not in SETS:
         raise RecipeError(f"no recipe {recipe!r} learns from relevant sets; there are {', '.join(SETS)}")
     shorthand = {"iterations": iterations, "k": k, "seed": seed, "shards": shards, "window": window}
@@ -172,8 +181,8 @@ def train(
     fits = need(chosen, len(text.learn.source)).fits(limit)
     asked = {
         "corpus": corpus, "recipe": recipe, "features": features, "reordering": reordering, "fixed": fixed or [],
-        "base": str(base) if base else None, "pairs": pairs, "beam": beam, "options": options, "pair": pair,
-        "least": least, "system": str(system) if system else None, "memory": memory, "threads": threads,
+        "base": str(base.absolute()) if base else None, "pairs": pairs, "beam": beam, "options": options, "pair": pair,
+        "least": least, "system": str(system.absolute()) if system else None, "memory": memory, "threads": threads,
     }  # fmt: skip
     live = table.Live(list(COLUMNS), list(COLUMNS.values()), err=as_json)
     with table.decoding(sum(map(len, (part.source for part in text)))) as bar:
@@ -208,15 +217,18 @@ def train(
         "weights": str(run.weights(best.iteration)),
     }
     run.folder.event("done", told)
+    if curves:
+        draw(curves, {name: [(row.iteration, getattr(row, name)) for row in run.rows] for name in SCORES})
     if as_json:
         table.show_json({**told, "iterations": [asdict(row) for row in run.rows]})
         return
     typer.echo(
         f"iteration {best.iteration} is best on dev: BLEU {best.dev:.2f}, on test {best.test:.2f}\n"
-        f"wrote {told['weights']}"
+        f"wrote {told['weights']}" + (f" and {curves}" if curves else "")
     )
 
 
+SCORES = "train", "dev", "test"
 COLUMNS = {
     "iter": 4, "gain": 5, "train": 5, "dev": 5, "test": 5, "sent/s": 6, "epoch ms": 8, "features": 8, "candidates": 10,
     "memory": 6,
@@ -231,10 +243,14 @@ def _cells(row: Iteration) -> list[str]:
         *(f"{score:.2f}" for score in (100 * row.gain, row.train, row.dev, row.test)),
         f"{row.sentences / row.seconds['decoding']:.0f}",
         f"{1000 * row.seconds['learning'] / epochs:.1f}" if epochs else "",
-        f"{row.features / 1e6:.2f}M",
-        f"{row.candidates / 1e6:.2f}M",
+        _short(row.features),
+        _short(row.candidates),
         f"{row.memory / (1 << 30):.2f}G",
     ]
+
+
+def _short(count: int) -> str:
+    return f"{count / 1e6:.2f}M" if count >= 1_000_000 else f"{count / 1e3:.1f}K"
 
 
 def _files(corpus: str) -> list[str]:

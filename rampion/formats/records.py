@@ -19,7 +19,8 @@ from rampion.errors import InputError, StoreError
 from rampion.formats import container
 from rampion.formats.files import FilePath
 from rampion.keys import Keys
-from rampion.records import Ids, KeyRow, Offsets, Records, covers
+from rampion.records import Ids, KeyRow, Offsets, Records
+from rampion.spans import covers
 
 KIND, ENDING = "records", ".records"
 TRUTHS = "oracle"  # the name of the file that comes before 000, if there is one

@@ -1,0 +1,28 @@
+"""Spans of an array, one after another: span i is bounds[i] to bounds[i + 1], and bounds begin with 0."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Offsets = NDArray[np.int64]
+
+
+def ends(lengths: NDArray[Any]) -> Offsets:
+    """The bounds of spans that long."""
+    bounds = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=bounds[1:])
+    return bounds
+
+
+def chained(parts: Iterable[Offsets]) -> Offsets:
+    """The bounds of the spans of all parts, laid end to end."""
+    return ends(np.concatenate([np.zeros(0, np.int64), *map(np.diff, parts)]))
+
+
+def covers(bounds: Offsets, size: int) -> bool:
+    """Whether these are bounds of so many things."""
+    return len(bounds) > 0 and bounds[0] == 0 and bounds[-1] == size and bool((bounds[1:] >= bounds[:-1]).all())
