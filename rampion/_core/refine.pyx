@@ -3,29 +3,34 @@
 Twin: rampion/_reference/refine.py
 """
 
-from rampion._core.types cimport id_t, key_t, row_t
+from rampion._core.types cimport byte_t, id_t, key_t, row_t
 
 cdef extern from "refine.h" nogil:
+    enum: HEAD
     ctypedef struct groups_t:
-        id_t* ids
         key_t* masks
         id_t* begin
-        id_t* size
         row_t count
+    ctypedef struct ahead_t:
+        const id_t* at
+        const id_t* end
+        const id_t* table
+        id_t size
     ctypedef struct run_t:
         key_t top
     ctypedef struct slot_t:
         id_t place
     ctypedef struct refine_t:
         groups_t groups, spare
-        id_t* names
+        id_t* ids
+        id_t* first
+        id_t* second
         run_t* order
-        run_t* merged
         slot_t* slots
-        key_t* filter
-        id_t* used
+        byte_t* filter
         row_t bits, words
-    void foresee(const id_t* blob, const id_t* renamed, const id_t* ids, row_t count, const id_t* places)
+        ahead_t names, places
+    void foresee(ahead_t* ahead, row_t count)
     void open_segment(refine_t* work, const id_t* blob, const id_t* renamed)
     void split(refine_t* work, row_t candidate, const id_t* ids, row_t count, const id_t* places)
     row_t close_segment(refine_t* work, row_t candidates, id_t awake, int common, id_t* blob, row_t room)
@@ -40,24 +45,25 @@ def refine(slabs, fresh, const id_t[::1] places, const id_t[::1] renamed, id_t a
     cdef const row_t[::1] bounds = slabs.bounds, old_starts = slabs.starts
     cdef const row_t[::1] fresh_bounds = fresh.bounds, id_bounds = fresh.id_bounds
     cdef const id_t[::1] old = slabs.blob, ids = fresh.ids
-    cdef id_t[:, ::1] groups = room.ids, spans = room.spans
-    cdef id_t[::1] names = room.names, used = room.used
-    cdef key_t[:, ::1] masks = room.masks, runs = room.runs
-    cdef key_t[::1] slots = room.slots, filter = room.filter
+    cdef id_t[:, ::1] rows = room.rows
+    cdef key_t[:, ::1] masks = room.masks
+    cdef key_t[::1] runs = room.runs, slots = room.slots
+    cdef byte_t[::1] filter = room.filter
     cdef row_t s = first, last = bounds.shape[0] - 1, i, had, has, size
     cdef const id_t* row = &ids[0] if ids.shape[0] > 0 else NULL
     cdef const id_t* place = &places[0] if places.shape[0] > 0 else NULL
+    cdef const id_t* start
     cdef refine_t work
-    work.groups = groups_t(&groups[0, 0], &masks[0, 0], &spans[0, 0], &spans[1, 0], 0)
-    work.spare = groups_t(&groups[1, 0], &masks[1, 0], &spans[2, 0], &spans[3, 0], 0)
-    work.names, work.used = &names[0], &used[0]
-    work.order, work.merged = <run_t*> &runs[0, 0], <run_t*> &runs[1, 0]
+    work.groups, work.spare = groups_t(&masks[0, 0], &rows[0, 0], 0), groups_t(&masks[1, 0], &rows[1, 0], 0)
+    work.ids, work.first, work.second, work.order = &rows[2, 0], &rows[3, 0], &rows[4, 0], <run_t*> &runs[0]
     work.slots, work.bits, work.filter = <slot_t*> &slots[0], room.bits, &filter[0]
+    work.names = work.places = ahead_t(NULL, NULL, NULL, 0)
     with nogil:
         while s < last:
             if s + 1 < last:
-                i = id_bounds[fresh_bounds[s + 1]]
-                foresee(&old[old_starts[s + 1]], &renamed[0], row + i, id_bounds[fresh_bounds[s + 2]] - i, place)
+                start = &old[old_starts[s + 1]]
+                work.names = ahead_t(start + HEAD + 4 * (1 + 8 * start[2]) * start[1], &old[0] + old_starts[s + 2], &renamed[0], <id_t> renamed.shape[0])
+                work.places = ahead_t(row + id_bounds[fresh_bounds[s + 1]], row + id_bounds[fresh_bounds[s + 2]], place, <id_t> places.shape[0])
             had = bounds[s + 1] - bounds[s]
             has = had + fresh_bounds[s + 1] - fresh_bounds[s]
             work.words = (has + 63) // 64
@@ -69,6 +75,8 @@ def refine(slabs, fresh, const id_t[::1] places, const id_t[::1] renamed, id_t a
             size += close_segment(&work, has, awake, common, &blob[0] + size, blob.shape[0] - size)
             if size > blob.shape[0]:
                 break
+            foresee(&work.names, work.names.end - work.names.at)
+            foresee(&work.places, work.places.end - work.places.at)
             s += 1
             starts[s] = starts[first] + size
     return s
