@@ -66,7 +66,7 @@ class _Room(NamedTuple):
     def of(cls, slabs: Slabs, fresh: Fresh) -> _Room:
         most = int((np.diff(slabs.starts) + np.diff(fresh.id_bounds[fresh.bounds])).max(initial=0)) + 2
         candidates = int((np.diff(slabs.bounds) + np.diff(fresh.bounds)).max(initial=0))
-        bits = 2 + int(np.diff(fresh.id_bounds).max(initial=0)).bit_length()
+        bits = 3 + int(np.diff(fresh.id_bounds).max(initial=0)).bit_length()
         return cls(
             np.empty((5, most), np.uint32),
             np.empty((2, most * max(candidates + 63, 64) // 64), np.uint64),

@@ -23,12 +23,6 @@ typedef struct {
     int64_t count;
 } groups_t;
 
-/* Numbers from `at` to `end` that will be looked up in a table of so many. */
-typedef struct {
-    const uint32_t *at, *end, *table;
-    uint32_t size;
-} ahead_t;
-
 typedef struct { uint32_t place, left; } slot_t;
 
 /* A chunk or a dormant group of the old blob: the highest word of its mask, and where that begins. */
@@ -46,7 +40,6 @@ typedef struct {
     uint8_t *filter;           /* 2 ** FILTER bytes: whether a place may be in slots; zeroed */
     int64_t bits;              /* 2 ** bits slots */
     int64_t words;             /* of a mask */
-    ahead_t names, places;     /* what the next segment will look up */
 } refine_t;
 
 static inline uint64_t mask_word(const uint32_t *blob, int64_t at)
@@ -74,34 +67,39 @@ static inline int is_less(const run_t *b, const run_t *a, const uint32_t *blob, 
 /* Merge rising runs, run r from order[edges[r]] on, first those of either half; behind `last` there is room. */
 static void merge(run_t *order, int64_t last, const uint32_t *edges, int64_t runs, const uint32_t *blob, int64_t words)
 {
-    int64_t middle = 1, to = edges[0], i = last, j, end = edges[runs];
+    int64_t middle = 1, to = edges[0], end = edges[runs], i = last, j, i_end, j_end = last + end - to;
     if (runs < 2)
         return;
     while (middle < runs - 1 && 2 * edges[middle] < edges[0] + edges[runs])
         middle++;
     merge(order, last, edges, middle, blob, words);
     merge(order, last, edges + middle, runs - middle, blob, words);
-    j = edges[middle];
-    last += j - to;
-    memcpy(order + i, order + to, sizeof *order * (size_t)(j - to));
-    while (i < last && j < end) {
+    memcpy(order + last, order + to, sizeof *order * (size_t)(end - to));
+    i_end = j = last + edges[middle] - to;
+    while (i < i_end && j < j_end) {  /* the least and the greatest at a time, without branches that nobody foresees */
         int64_t later = is_less(order + j, order + i, blob, words);
-        order[to++] = order[i + (j - i) * later];  /* no branch: which it is nobody can foresee */
+        int64_t sooner = is_less(order + j_end - 1, order + i_end - 1, blob, words);
+        order[to++] = order[i + (j - i) * later];
+        order[--end] = order[j_end - 1 + (i_end - j_end) * sooner];
         j += later;
         i += 1 - later;
+        i_end -= sooner;
+        j_end -= 1 - sooner;
     }
-    memcpy(order + to, order + i, sizeof *order * (size_t)(last - i));
+    memcpy(order + to, order + i, sizeof *order * (size_t)(i_end - i));
+    memcpy(order + to + i_end - i, order + j, sizeof *order * (size_t)(j_end - j));
 }
 
-/* Ask for the cache lines of so many of the numbers ahead. */
-static inline void foresee(ahead_t *ahead, int64_t count)
+/* Ask for the cache lines of numbers that will be looked up soon; some may be none of the table. Inlined by force: GCC
+   takes a function that only prefetches for one that does nothing, and calls it never. */
+__attribute__((always_inline)) static inline void foresee(const uint32_t *at, int64_t count, const uint32_t *table)
 {
-    for (; count > 0 && ahead->at < ahead->end; count--, ahead->at++)
-        __builtin_prefetch(ahead->table + (*ahead->at < ahead->size ? *ahead->at : 0));
+    for (const uint32_t *end = at + count; at < end; at++)
+        __builtin_prefetch((const void *)((uintptr_t)table + sizeof *at * *at));
 }
 
 /* Groups of the old blob, places renamed: chunks and dormant groups stand by rising mask in runs. */
-SCALAR static void open_segment(refine_t *work, const uint32_t *blob, const uint32_t *renamed)
+SCALAR static void open_segment(refine_t *work, const uint32_t *blob, int64_t size, const uint32_t *renamed)
 {
     const uint8_t *sizes = sizes_of(blob);
     int64_t chunks = blob[0], slabs = blob[1], words = blob[2], dormant = blob[3], count = chunks + dormant;
@@ -109,6 +107,8 @@ SCALAR static void open_segment(refine_t *work, const uint32_t *blob, const uint
     uint32_t *ids = work->ids, *edges = work->first, *to = work->second;
     groups_t *groups = &work->groups;
     run_t *order = work->order;
+    int64_t row = masks + 2 * words * LANES * slabs;
+    foresee(blob + row, size - row, renamed);
     for (k = 0; k < count; k++) {
         int64_t mask = k < chunks ? masks + 2 * words * k : at;
         order[k] = (run_t){mask_word(blob, mask + 2 * words - 2), (uint32_t)mask, (uint32_t)k};
@@ -121,27 +121,27 @@ SCALAR static void open_segment(refine_t *work, const uint32_t *blob, const uint
     edges[runs] = (uint32_t)count;
     merge(order, count, edges, runs, blob, words);
     for (k = 0; k < count; k++) {
-        uint32_t size = to[order[k].index];
+        uint32_t here = to[order[k].index];
         g += k == 0 || is_less(order + k - 1, order + k, blob, words);
         for (word = 0; word < work->words; word++)
             groups->masks[g * work->words + word] = word < words ? mask_word(blob, order[k].mask + 2 * word) : 0;
         to[order[k].index] = (uint32_t)n;
-        n += size;
+        n += here;
         groups->begin[g + 1] = (uint32_t)n;
     }
     groups->begin[0] = 0;
     groups->count = g + 1;
-    for (at = masks + 2 * words * LANES * slabs, k = 0; k < LANES * slabs; k += LANES) {
+    for (at = row, k = 0; k < LANES * slabs; k += LANES) {
         for (i = k; i < k + LANES && i < chunks; i++)
             for (r = 0; r < sizes[i]; r++)
                 ids[to[i] + r] = renamed[blob[at + LANES * r + i - k]];
         at += LANES * sizes[k];
     }
     for (k = chunks; k < count; k++) {
-        int64_t size = blob[at += 2 * words];
-        for (i = 0, at += 2; i < size; i++)
+        int64_t here = blob[at += 2 * words];
+        for (i = 0, at += 2; i < here; i++)
             ids[to[k] + i] = renamed[blob[at + i]];
-        at += size + size % 2;
+        at += here + here % 2;
     }
 }
 
@@ -240,7 +240,7 @@ SCALAR static void split(refine_t *work, int64_t candidate, const uint32_t *fres
 }
 
 /* In place: insertion while few stand wrong, then with gaps. */
-static inline void sort_ids(uint32_t *ids, int64_t count)
+static void sort_ids(uint32_t *ids, int64_t count)
 {
     int64_t gap = 1, budget = 8 * count, i, j;
     for (;;) {
@@ -284,16 +284,18 @@ SCALAR static int64_t close_segment(refine_t *work, int64_t candidates, uint32_t
 {
     const groups_t *groups = &work->groups;
     uint32_t *active = work->spare.begin;  /* how many of a group's ids are */
-    uint32_t *from = work->first, *owner = work->second, *ids = work->ids;
+    uint32_t *from = work->first, *owner = work->second, *ids = work->ids, *falls = from;
     uint8_t *sizes = (uint8_t *)(blob + HEAD);
     int64_t words = work->words, at[LANES + 1] = {0}, chunks = 0, slabs, dormant = 0, asleep = 0;
     int64_t g, k, i, r, s, masks, size, row;
+    falls[0] = 0;
+    for (i = 1; i < groups->begin[groups->count]; i++)
+        falls[i] = falls[i - 1] + (ids[i] < ids[i - 1]);
     for (g = 0; g < groups->count; g++) {
         uint32_t *row_ids = ids + groups->begin[g];
         int64_t size = groups->begin[g + 1] - groups->begin[g], count = size;
-        foresee(&work->names, 8);
-        foresee(&work->places, 2);
-        sort_ids(row_ids, count);
+        if (falls[groups->begin[g + 1] - 1] > falls[groups->begin[g]])
+            sort_ids(row_ids, count);
         if (!common && is_full(groups->masks + g * words, candidates))
             count = 0;
         while (count > 0 && row_ids[count - 1] > awake)

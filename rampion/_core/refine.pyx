@@ -6,16 +6,10 @@ Twin: rampion/_reference/refine.py
 from rampion._core.types cimport byte_t, id_t, key_t, row_t
 
 cdef extern from "refine.h" nogil:
-    enum: HEAD
     ctypedef struct groups_t:
         key_t* masks
         id_t* begin
         row_t count
-    ctypedef struct ahead_t:
-        const id_t* at
-        const id_t* end
-        const id_t* table
-        id_t size
     ctypedef struct run_t:
         key_t top
     ctypedef struct slot_t:
@@ -29,9 +23,8 @@ cdef extern from "refine.h" nogil:
         slot_t* slots
         byte_t* filter
         row_t bits, words
-        ahead_t names, places
-    void foresee(ahead_t* ahead, row_t count)
-    void open_segment(refine_t* work, const id_t* blob, const id_t* renamed)
+    void foresee(const id_t* at, row_t count, const id_t* table)
+    void open_segment(refine_t* work, const id_t* blob, row_t size, const id_t* renamed)
     void split(refine_t* work, row_t candidate, const id_t* ids, row_t count, const id_t* places)
     row_t close_segment(refine_t* work, row_t candidates, id_t awake, int common, id_t* blob, row_t room)
 
@@ -52,22 +45,18 @@ def refine(slabs, fresh, const id_t[::1] places, const id_t[::1] renamed, id_t a
     cdef row_t s = first, last = bounds.shape[0] - 1, i, had, has, size
     cdef const id_t* row = &ids[0] if ids.shape[0] > 0 else NULL
     cdef const id_t* place = &places[0] if places.shape[0] > 0 else NULL
-    cdef const id_t* start
     cdef refine_t work
     work.groups, work.spare = groups_t(&masks[0, 0], &rows[0, 0], 0), groups_t(&masks[1, 0], &rows[1, 0], 0)
     work.ids, work.first, work.second, work.order = &rows[2, 0], &rows[3, 0], &rows[4, 0], <run_t*> &runs[0]
     work.slots, work.bits, work.filter = <slot_t*> &slots[0], room.bits, &filter[0]
-    work.names = work.places = ahead_t(NULL, NULL, NULL, 0)
     with nogil:
         while s < last:
-            if s + 1 < last:
-                start = &old[old_starts[s + 1]]
-                work.names = ahead_t(start + HEAD + 4 * (1 + 8 * start[2]) * start[1], &old[0] + old_starts[s + 2], &renamed[0], <id_t> renamed.shape[0])
-                work.places = ahead_t(row + id_bounds[fresh_bounds[s + 1]], row + id_bounds[fresh_bounds[s + 2]], place, <id_t> places.shape[0])
+            i = id_bounds[fresh_bounds[s]]
+            foresee(row + i, id_bounds[fresh_bounds[s + 1]] - i, place)
             had = bounds[s + 1] - bounds[s]
             has = had + fresh_bounds[s + 1] - fresh_bounds[s]
             work.words = (has + 63) // 64
-            open_segment(&work, &old[old_starts[s]], &renamed[0])
+            open_segment(&work, &old[old_starts[s]], old_starts[s + 1] - old_starts[s], &renamed[0])
             for i in range(fresh_bounds[s], fresh_bounds[s + 1]):
                 split(&work, had, row + id_bounds[i], id_bounds[i + 1] - id_bounds[i], place)
                 had += 1
@@ -75,8 +64,6 @@ def refine(slabs, fresh, const id_t[::1] places, const id_t[::1] renamed, id_t a
             size += close_segment(&work, has, awake, common, &blob[0] + size, blob.shape[0] - size)
             if size > blob.shape[0]:
                 break
-            foresee(&work.names, work.names.end - work.names.at)
-            foresee(&work.places, work.places.end - work.places.at)
             s += 1
             starts[s] = starts[first] + size
     return s
