@@ -37,7 +37,7 @@ Ids = NDArray[np.uint32]
 Singles = NDArray[np.float32]
 
 FREQUENT = 4  # features counted at least so often are ranked: their weights share cache lines
-LANES, HEAD, FILTER = 16, 6, 15  # as in refine.h
+HEAD, FILTER = 6, 13  # as in refine.h
 PIECE = 64 << 20  # bytes of the blob that are written to a file at once
 
 
@@ -55,31 +55,24 @@ class Fresh(NamedTuple):
 class _Room(NamedTuple):
     """What the kernel needs for the largest segment; see refine.h."""
 
-    ids: Ids
+    rows: Ids
     masks: NDArray[np.uint64]
-    spans: Ids
-    names: Ids
-    used: Ids
     runs: NDArray[np.uint64]
     slots: NDArray[np.uint64]
-    filter: NDArray[np.uint64]
+    filter: NDArray[np.uint8]
     bits: int
 
     @classmethod
     def of(cls, slabs: Slabs, fresh: Fresh) -> _Room:
-        most = int((np.diff(slabs.starts) + np.diff(fresh.id_bounds[fresh.bounds])).max(initial=0))
+        most = int((np.diff(slabs.starts) + np.diff(fresh.id_bounds[fresh.bounds])).max(initial=0)) + 2
         candidates = int((np.diff(slabs.bounds) + np.diff(fresh.bounds)).max(initial=0))
-        bits = 2 + int(np.diff(fresh.id_bounds).max(initial=0)).bit_length()
-        groups = 3 * most + LANES
+        bits = 3 + int(np.diff(fresh.id_bounds).max(initial=0)).bit_length()
         return cls(
-            np.empty((2, 2 * most + LANES), np.uint32),
-            np.empty((2, groups * max(candidates + 63, 64) // 64), np.uint64),
-            np.empty((4, groups), np.uint32),
-            np.empty(LANES * groups, np.uint32),
-            np.empty(groups, np.uint32),
-            np.empty((2, 3 * most), np.uint64),
+            np.empty((5, most), np.uint32),
+            np.empty((2, most * max(candidates + 63, 64) // 64), np.uint64),
+            np.empty(4 * most, np.uint64),
             np.zeros(1 << bits, np.uint64),
-            np.zeros(1 << FILTER >> 6, np.uint64),
+            np.zeros(1 << FILTER, np.uint8),
             bits,
         )
 

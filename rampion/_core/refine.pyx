@@ -3,14 +3,12 @@
 Twin: rampion/_reference/refine.py
 """
 
-from rampion._core.types cimport id_t, key_t, row_t
+from rampion._core.types cimport byte_t, id_t, key_t, row_t
 
 cdef extern from "refine.h" nogil:
     ctypedef struct groups_t:
-        id_t* ids
         key_t* masks
         id_t* begin
-        id_t* size
         row_t count
     ctypedef struct run_t:
         key_t top
@@ -18,15 +16,15 @@ cdef extern from "refine.h" nogil:
         id_t place
     ctypedef struct refine_t:
         groups_t groups, spare
-        id_t* names
+        id_t* ids
+        id_t* first
+        id_t* second
         run_t* order
-        run_t* merged
         slot_t* slots
-        key_t* filter
-        id_t* used
+        byte_t* filter
         row_t bits, words
-    void foresee(const id_t* blob, const id_t* renamed, const id_t* ids, row_t count, const id_t* places)
-    void open_segment(refine_t* work, const id_t* blob, const id_t* renamed)
+    void foresee(const id_t* at, row_t count, const id_t* table)
+    void open_segment(refine_t* work, const id_t* blob, row_t size, const id_t* renamed)
     void split(refine_t* work, row_t candidate, const id_t* ids, row_t count, const id_t* places)
     row_t close_segment(refine_t* work, row_t candidates, id_t awake, int common, id_t* blob, row_t room)
 
@@ -40,28 +38,25 @@ def refine(slabs, fresh, const id_t[::1] places, const id_t[::1] renamed, id_t a
     cdef const row_t[::1] bounds = slabs.bounds, old_starts = slabs.starts
     cdef const row_t[::1] fresh_bounds = fresh.bounds, id_bounds = fresh.id_bounds
     cdef const id_t[::1] old = slabs.blob, ids = fresh.ids
-    cdef id_t[:, ::1] groups = room.ids, spans = room.spans
-    cdef id_t[::1] names = room.names, used = room.used
-    cdef key_t[:, ::1] masks = room.masks, runs = room.runs
-    cdef key_t[::1] slots = room.slots, filter = room.filter
+    cdef id_t[:, ::1] rows = room.rows
+    cdef key_t[:, ::1] masks = room.masks
+    cdef key_t[::1] runs = room.runs, slots = room.slots
+    cdef byte_t[::1] filter = room.filter
     cdef row_t s = first, last = bounds.shape[0] - 1, i, had, has, size
     cdef const id_t* row = &ids[0] if ids.shape[0] > 0 else NULL
     cdef const id_t* place = &places[0] if places.shape[0] > 0 else NULL
     cdef refine_t work
-    work.groups = groups_t(&groups[0, 0], &masks[0, 0], &spans[0, 0], &spans[1, 0], 0)
-    work.spare = groups_t(&groups[1, 0], &masks[1, 0], &spans[2, 0], &spans[3, 0], 0)
-    work.names, work.used = &names[0], &used[0]
-    work.order, work.merged = <run_t*> &runs[0, 0], <run_t*> &runs[1, 0]
+    work.groups, work.spare = groups_t(&masks[0, 0], &rows[0, 0], 0), groups_t(&masks[1, 0], &rows[1, 0], 0)
+    work.ids, work.first, work.second, work.order = &rows[2, 0], &rows[3, 0], &rows[4, 0], <run_t*> &runs[0]
     work.slots, work.bits, work.filter = <slot_t*> &slots[0], room.bits, &filter[0]
     with nogil:
         while s < last:
-            if s + 1 < last:
-                i = id_bounds[fresh_bounds[s + 1]]
-                foresee(&old[old_starts[s + 1]], &renamed[0], row + i, id_bounds[fresh_bounds[s + 2]] - i, place)
+            i = id_bounds[fresh_bounds[s]]
+            foresee(row + i, id_bounds[fresh_bounds[s + 1]] - i, place)
             had = bounds[s + 1] - bounds[s]
             has = had + fresh_bounds[s + 1] - fresh_bounds[s]
             work.words = (has + 63) // 64
-            open_segment(&work, &old[old_starts[s]], &renamed[0])
+            open_segment(&work, &old[old_starts[s]], old_starts[s + 1] - old_starts[s], &renamed[0])
             for i in range(fresh_bounds[s], fresh_bounds[s + 1]):
                 split(&work, had, row + id_bounds[i], id_bounds[i + 1] - id_bounds[i], place)
                 had += 1
