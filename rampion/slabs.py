@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import mmap
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from os import PathLike
 from typing import NamedTuple
@@ -197,12 +198,8 @@ class _Memory:
     """Words in memory that grow where they are: the system moves pages, not bytes, and gives none before its use."""
 
     def __init__(self, words: int) -> None:
-        try:
-            self._map = mmap.mmap(-1, 4 * max(words, 1), flags=mmap.MAP_PRIVATE)
-        except OSError as error:
-            raise self._told(4 * words, error) from error
-        self._map.madvise(mmap.MADV_HUGEPAGE)
         self._words = 0
+        self._map = self._mapped(4 * max(words, 1))
 
     def space(self) -> Ids:
         return np.frombuffer(self._map, np.uint32, offset=4 * self._words)
@@ -215,10 +212,24 @@ class _Memory:
                 self._map.resize(size)
             except OSError as error:
                 raise self._told(size, error) from error
+            except (AttributeError, SystemError):  # this system moves no pages
+                grown = self._mapped(size)
+                grown.write(memoryview(self._map)[: 4 * self._words])
+                self._map = grown
 
     def whole(self) -> Ids:
-        self._map.resize(4 * max(self._words, 1))
+        with suppress(AttributeError, SystemError):
+            self._map.resize(4 * max(self._words, 1))
         return np.frombuffer(self._map, np.uint32, self._words)
+
+    def _mapped(self, size: int) -> mmap.mmap:
+        try:
+            memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        except OSError as error:
+            raise self._told(size, error) from error
+        with suppress(AttributeError, OSError):
+            memory.madvise(mmap.MADV_HUGEPAGE)
+        return memory
 
     def _told(self, size: int, error: OSError) -> InputError:
         return InputError(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import mmap
 import re
 import resource
 import subprocess
@@ -168,6 +170,25 @@ def test_a_folder_holds_the_same_bytes_and_no_file_stays(piece, tmp_path, monkey
     assert kept[0].blob.tobytes() == kept[1].blob.tobytes()
     assert kept[0].starts.tolist() == kept[1].starts.tolist()
     assert list(tmp_path.iterdir()) == []
+
+
+class Rigid(mmap.mmap):
+    """Of a system that can neither move pages nor make them huge."""
+
+    def resize(self, size):
+        raise SystemError("mmap: resizing not available--no mremap()")
+
+    def madvise(self, option):
+        raise OSError(errno.EINVAL, "Invalid argument")
+
+
+def test_memory_that_cannot_be_moved_is_copied(monkeypatch):
+    steps = [sample(seed=seed) for seed in range(4)]
+    expected, _ = grown(steps, np.random.default_rng(1), False)
+    monkeypatch.setattr(slabs, "PIECE", 256)
+    monkeypatch.setattr(mmap, "mmap", Rigid)
+    kept, _ = grown(steps, np.random.default_rng(1), False)
+    assert kept.blob.tobytes() == expected.blob.tobytes()
 
 
 def test_slabs_do_not_change():
