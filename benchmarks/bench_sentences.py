@@ -1,0 +1,44 @@
+"""How far learning generalises with the sentences learnt from: `python benchmarks/bench_sentences.py CORPUS SRC-TGT`.
+
+Rows MON all and SWAP all of tillmann-zhang/table-5 at the small scale, but for the number of sentences; all others give
+the blocks. Training BLEU, also in percent of the oracle's, and test BLEU.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+
+from rampion.cli.workshop import Workshop
+from rampion.experiments.samples import MEASURES, Outcome
+from rampion.experiments.tillmann_zhang import SCALES, Order, Training, Truth
+
+
+def score(outcome: Outcome, name: str) -> float:
+    return float(MEASURES[name].score.scores(outcome.samples[name].sum(axis=0, keepdims=True))[0])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("corpus")
+    parser.add_argument("pair")
+    parser.add_argument("--sentences", type=int, nargs="+", default=[2000, 8000, 32000])
+    parser.add_argument("--threads", type=int, default=2)
+    options = parser.parse_args()
+    print("sentences  order  oracle  train  of the oracle   test")
+    with tempfile.TemporaryDirectory() as folder:
+        for count in options.sentences:
+            scale = SCALES["small"]._replace(sentences=count)
+            shop = Workshop(Path(folder, str(count)), "small", scale, options.corpus, options.pair, options.threads)
+            orders: tuple[Order, ...] = ("MON", "SWAP")
+            for order in orders:
+                best = score(shop.oracle(Truth(order)), "train")
+                row = shop.train(Training(order, "all"), 1, Path(folder, f"{count}-{order}"))
+                train, test = score(row, "train"), score(row, "test")
+                told = f"{best:6.2f}  {train:5.2f}  {train / best:13.0%}  {test:5.2f}"
+                print(f"{count:9,}  {order:5}  {told}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
