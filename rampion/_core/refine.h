@@ -10,7 +10,7 @@
 
 enum { LANES = 16, HEAD = 6, FILTER = 13 };
 
-/* GCC's vectoriser makes gathers of a load and a store each slower. */
+/* GCC's vectoriser makes gathers of a load and a store each slower, and loops here are short. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define SCALAR __attribute__((optimize("no-tree-vectorize,no-tree-slp-vectorize")))
 #else
@@ -91,7 +91,7 @@ static void merge(run_t *order, int64_t last, const uint32_t *edges, int64_t run
 }
 
 /* Ask for the cache lines of numbers that will be looked up soon; some may be none of the table. Inlined by force: GCC
-   takes a function that only prefetches for one that does nothing, and calls it never. */
+   takes a function that only prefetches for one that does nothing, and drops its calls. */
 __attribute__((always_inline)) static inline void foresee(const uint32_t *at, int64_t count, const uint32_t *table)
 {
     for (const uint32_t *end = at + count; at < end; at++)
