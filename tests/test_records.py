@@ -422,7 +422,7 @@ def test_sets_larger_than_memory_are_read_through(tmp_path):
     table.enter(np.arange(1, features + 1, dtype=np.uint64))
     Sets.open(tmp_path, "").append("000", records, table)
     run = subprocess.run(
-        [sys.executable, "-c", THROUGH, tmp_path], capture_output=True, text=True, check=True, env=ENVIRONMENT
+        [sys.executable, "-Pc", THROUGH, tmp_path], capture_output=True, text=True, check=True, env=ENVIRONMENT
     )
     assert run.stdout == f"True {ids.sum(dtype=np.int64)}\nno room for it\n"
 

@@ -226,7 +226,7 @@ assert kept.blob.nbytes > room, kept.blob.nbytes
 @pytest.mark.parametrize("in_file", [True, False])
 def test_a_blob_larger_than_memory_lives_in_a_file(in_file, tmp_path):
     arguments = [str(tmp_path)] if in_file else []
-    told = subprocess.run([sys.executable, "-c", LIMITED, *arguments], capture_output=True, text=True, check=False)
+    told = subprocess.run([sys.executable, "-Pc", LIMITED, *arguments], capture_output=True, text=True, check=False)
     assert (told.returncode == 0) == in_file, told.stderr
     assert in_file or re.search(r"the working form needs \d+ MiB of memory: .*; free some, or name a", told.stderr)
 

@@ -70,7 +70,8 @@ def test_curves_of_a_run_that_is_through(corpus, done, tmp_path):
     pytest.importorskip("matplotlib")
     shutil.copytree(done[0], tmp_path / "run")
     code, out, _ = train(corpus, tmp_path / "run", "--resume", "--curves", tmp_path / "curves.svg")
-    assert code == 0 and out.endswith(f" and {tmp_path}/curves.svg\n")
+    assert code == 0
+    assert out.endswith(f" and {tmp_path}/curves.svg\n")
     drawn = (tmp_path / "curves.svg").read_text()
     assert all(f">{name}<" in drawn for name in ("train", "dev", "test", "iteration"))
 
