@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rampion.text import References, Texts
 
 AnyRecipe = TypeVar("AnyRecipe", bound="Settings")
-OF_DECODERS = ("k", "iterations")  # settings that lists from files leave without effect
+OF_DECODERS = ("k", "iterations", "still")  # settings that lists from files leave without effect
 
 Lists = Annotated[
     list[str],
