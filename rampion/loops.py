@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -25,7 +25,36 @@ class Loop:
     told: Callable[[Iteration], None]
 
     @classmethod
-    def of(cls, folder: RunFolder, told: Callable[[Iteration], None]) -> Self:
+    def begin(
+        cls,
+        path: Path,
+        config: Mapping[str, Any],
+        inputs: Iterable[str],
+        facts: Mapping[str, Any],
+        told: Callable[[Iteration], None],
+    ) -> Self:
+        """A new run; facts tell what it must find again if it is stopped and goes on."""
+        if _holds_something(path):
+            RunFolder(path).refuse_begun()
+        return cls._of(RunFolder.begin(path, config, inputs, facts), told)
+
+    @classmethod
+    def resume(
+        cls,
+        path: Path,
+        config: Mapping[str, Any],
+        inputs: Iterable[str],
+        facts: Mapping[str, Any],
+        told: Callable[[Iteration], None],
+        free: Collection[str],
+    ) -> Self:
+        """The run as it was left, which had the same settings but for the free ones; or a new one."""
+        if not _holds_something(path):
+            return cls.begin(path, config, inputs, facts, told)
+        return cls._of(RunFolder.resume(path, config, inputs, facts, free), told)
+
+    @classmethod
+    def _of(cls, folder: RunFolder, told: Callable[[Iteration], None]) -> Self:
         """What the folder knows is told; what came after the last iteration that is done has not happened."""
         for name in ("lists", "weights"):
             (folder.path / name).mkdir(exist_ok=True)
@@ -58,6 +87,12 @@ class Loop:
 
     def _weights(self, iteration: int) -> Path:
         return self.folder.path / "weights" / f"{iteration:03}.bin"
+
+
+def _holds_something(path: Path) -> bool:
+    """Whether a run in this folder came so far that anything would be lost with it."""
+    folder = RunFolder(path)
+    return folder.begun and (bool(folder.events) or any(path.glob("lists/*.store")))
 
 
 def _without_kind(event: dict[str, Any]) -> dict[str, Any]:

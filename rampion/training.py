@@ -93,13 +93,14 @@ class Iteration:
     seconds: dict[str, float]
 
 
-class Dev(NamedTuple):
-    """Text that tells how good weights are, and is never learnt from."""
+class Judged(NamedTuple):
+    """Sentences, and the judge of what is said for them."""
 
     segments: Sequence[str]
     judge: Judge
 
     def score(self, decoder: Decoder, weights: Weights) -> float:
+        """Of what the decoder puts first."""
         return leading(self.judge, decoded(decoder, self.segments, weights, 1))
 
 
@@ -144,7 +145,7 @@ def train(
     start: Weights,
     record: Record = ignore,
     *,
-    dev: Dev | None = None,
+    dev: Judged | None = None,
     journal: Journal | None = None,
     lenient: bool = False,
 ) -> Weights:
@@ -161,9 +162,8 @@ def train(
         clock, weights = Clock(), ends[-1]
         with _told(iteration):
             with clock("decoding"):
-                fresh = run.lists(iteration, partial(decoded, decoder, segments, weights, recipe.k))
+                fresh = run.lists(iteration, partial(_decoded, decoder, segments, weights, recipe.k, first))
             first = first or fresh.features
-            refuse_changed(first, fresh)
             with clock("merging"):
                 known, kept = kept, recipe.policy.absorb(kept, fresh, iteration)
             if iteration > len(run.rows):
@@ -200,24 +200,20 @@ def leading(judge: Judge, lists: Candidates) -> float:
     return batch.corpus_score(np.arange(len(batch.candidates)))
 
 
-def refuse_changed(first: Features, fresh: Candidates) -> None:
-    """Raise InputError if all candidates have a feature that none had in iteration 1, or the other way round."""
-    features = fresh.features
-    if len(fresh.segments) < 2 or first is features:
-        return  # a single segment proves nothing: its candidates may share any sparse feature
-    segment = f"those of segment {fresh.segments[0]!r} among them"
-    for name in features.names.take(np.arange(features.width)):
-        if name not in first.ids:
-            raise InputError(
-                f"all candidates, {segment}, have the feature {name}, which none had in iteration 1; "
-                "a decoder must keep its features"
-            )
-    for name in first.names.take(np.arange(first.width)):
-        if name not in features.ids:
-            raise InputError(
-                f"no candidate, {segment}, has the feature {name}, which all had in iteration 1; "
-                "a decoder must keep its features"
-            )
+def _decoded(decoder: Decoder, segments: Sequence[str], weights: Weights, k: int, first: Features | None) -> Candidates:
+    """The decoder's lists, which have the features that they first had: one that is everywhere was somewhere then."""
+    lists = decoded(decoder, segments, weights, k)
+    # A single segment proves nothing: its candidates may share any sparse feature.
+    if first is not None and len(segments) > 1:
+        for now, then, told in (
+            (lists.features, first, "every candidate has the feature {}, which none had in iteration 1"),
+            (first, lists.features, "no candidate has the feature {}, which every one had in iteration 1"),
+        ):
+            for name in now.names.take(np.arange(now.width)):
+                if name not in then.ids:
+                    where = f"segments {lists.segments[0]} to {lists.segments[len(segments) - 1]}"
+                    raise InputError(f"{where}: {told.format(name)}; a decoder must keep its features")
+    return lists
 
 
 def _change(before: Weights, after: Weights) -> Reals:

@@ -82,6 +82,21 @@ def references_of(segments: Texts, lists: Sequence[str], refs: Sequence[str] | N
     raise InputError(f"the metric {metric} needs references; name them with --refs, or choose --metric metric:COLUMN")
 
 
+def read_source(path: str, longest: int | None = None) -> Texts:
+    """Sentences to translate, a line each, of no more than the longest number of words."""
+    from rampion.errors import FormatError
+    from rampion.formats import texts
+    from rampion.formats.files import shown
+
+    lines = texts.read(path)
+    if not len(lines):
+        raise InputError(f"{shown(path)}: holds no lines; expected a sentence in every line")
+    for number, line in enumerate(lines, 1):
+        if longest and (size := len(line.split())) > longest:
+            raise FormatError.at(shown(path), number, f"has {size} words; a sentence may have {longest}: split it")
+    return lines
+
+
 def weights_file(path: str) -> str:
     """The path, or the weights inside it if it is a run folder."""
     inside = Path(path) / "weights.txt"
