@@ -152,7 +152,7 @@ def train(
     """Decode, learn, and decode again; the answer is the last weights, or those best on dev (S4)."""
     if recipe.base == "listed":
         raise RecipeError(
-            "base='listed' adds to the totals of fixed lists; with a decoder take base='start', or 'none'"
+            "base='listed' adds to the totals of fixed lists; with a decoder choose base='start' or 'none'"
         )
     run: Journal = journal or Memory()
     first: Features | None = None
