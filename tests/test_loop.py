@@ -282,7 +282,7 @@ def test_a_run_that_has_nothing_yet_may_begin_otherwise(folder):
         (["dev.src"], "the text to tune on is 2 files; a decoder translates one, a sentence a line"),
         (["--set", "base=listed"], "with a decoder choose base='start' or 'none'"),
         (["--refs", "test.ref"], "has 6 lines, and"),
-        (["--dev", "test.src"], "the metric bleu:lin-och needs references; name them with --refs"),
+        (["--dev", "test.src"], "the metric bleu:lin-och needs references of --dev: --dev-refs"),
         (["--set", "still=-1"], "--set still=-1: expected a number of 0 or more"),
     ],
 )

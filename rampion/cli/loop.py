@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from rampion.cli import table
 from rampion.cli.decoders import Wanted
-from rampion.cli.options import changed, read_source, read_weights, references_of, weights_file
-from rampion.errors import RecipeError
+from rampion.cli.options import changed, read_source, read_weights, weights_file
+from rampion.errors import InputError, RecipeError
 
 if TYPE_CHECKING:
     from rampion.text import Texts
@@ -111,7 +111,12 @@ def _text(
         raise RecipeError(f"{what} is {len(files)} files; a decoder translates one, a sentence a line")
     lines = read_source(files[0], longest)
     numbers = Texts.of(map(str, range(len(lines))))
-    found = references.read(refs, numbers, aligned=True) if refs else references_of(numbers, [], None, metric)
+    if refs:
+        found = references.read(refs, numbers, aligned=True)
+    elif metric.startswith("metric:"):
+        found = None
+    else:
+        raise InputError(f"the metric {metric} needs references of {what}: --{'dev-' * (what == '--dev')}refs")
     return Judged(list(lines), judge(numbers, found, metric, alpha))
 
 
