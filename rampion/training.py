@@ -181,7 +181,9 @@ def train(
                 row = Iteration(iteration, before, after, tested, moved, len(fresh), len(kept), dict(clock))
                 run.keep(row, learnt)
         ends.append(run.weights(iteration))
-        if recipe.still and (_full(recipe.policy, known, kept) or np.abs(_change(*ends[-2:])).max() < recipe.still):
+        if recipe.still and (
+            _full(recipe.policy, known, kept) or np.abs(_change(*ends[-2:])).max(initial=0.0) < recipe.still
+        ):
             break
     return ends[answer(recipe, run.rows[:iteration], judge.metric.higher_is_better)]
 
