@@ -125,7 +125,7 @@ def _cells(row: Iteration) -> list[str]:
     scores = [row.decoded, row.learnt, *([row.dev] if row.dev is not None else [])]
     learning = sum(row.seconds[part] for part in ("merging", "judging", "learning"))
     seconds = [f"{value:.2f}" for value in (row.seconds["decoding"], learning)]
-    return [str(row.iteration), *map(table.number, scores), f"{row.moved:.4f}", str(row.candidates), *seconds]
+    return [str(row.iteration), *table.numbers(scores), f"{row.moved:.4f}", str(row.candidates), *seconds]
 
 
 def _print(text: Judged, held: Judged | None) -> str:
