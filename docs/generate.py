@@ -288,6 +288,17 @@ def demo() -> tuple[tempfile.TemporaryDirectory[str], str]:
     return folder, printed(DEMO, Path(folder.name))
 
 
+@cache
+def shim() -> tempfile.TemporaryDirectory[str]:
+    """A folder with the program `rampion`, for commands that run it."""
+    folder = tempfile.TemporaryDirectory()
+    atexit.register(folder.cleanup)
+    program = Path(folder.name, "rampion")
+    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -P -m rampion "$@"\n', "utf-8")
+    program.chmod(0o755)
+    return folder
+
+
 def printed(command: str, folder: Path) -> str:
     import rampion
 
@@ -295,6 +306,7 @@ def printed(command: str, folder: Path) -> str:
     if words[0] == "rampion":
         words[:1] = [sys.executable, "-P", "-m", "rampion"]
     environment = os.environ | {"PYTHONPATH": str(Path(rampion.__path__[0]).parent), "NO_COLOR": "1"}
+    environment["PATH"] = f"{shim().name}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         words, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )

@@ -13,13 +13,14 @@ import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rampion.candidates import Candidates
-from rampion.errors import InputError
+from rampion.errors import FormatError, InputError
 from rampion.features import Weights
 from rampion.formats import jsonl, read_lists
 from rampion.formats import weights as weights_format
@@ -35,9 +36,11 @@ def decoded(decoder: Decoder, segments: Sequence[str], weights: Weights, k: int)
     """The decoder's lists, once they are what a decoder promises."""
     lists = decoder.decode(segments, weights, k)
     if len(lists.segments) != len(segments):
+        listed = set(lists.segments)
+        missing = next((s for s in range(len(segments)) if str(s) not in listed), len(listed))
         raise InputError(
-            f"the decoder answered with {len(lists.segments)} lists for {len(segments)} segments; expected one for "
-            "each, in their order (an empty one where it found nothing)"
+            f"the decoder answered with {len(lists.segments)} lists for {len(segments)} segments, without one for "
+            f"segment {missing}; expected one for each, in their order (an empty one where it found nothing)"
         )
     sizes = np.diff(lists.bounds)
     if sizes.max(initial=0) > k:
@@ -82,7 +85,8 @@ class Command:
 
     In the command {weights}, {source}, {k} and {nbest} stand for the weights file, the file of segments (a line each),
     the length of the lists, and the file to write. Without {source} the segments come on stdin; without {nbest} the
-    lists are read from stdout. It runs without a shell; what fails or lasts too long is tried again `retries` times.
+    lists are read from stdout: some candidate of every segment. It runs without a shell; what fails or lasts too long
+    is tried again `retries` times.
     """
 
     command: str
@@ -150,11 +154,11 @@ def _last_words(errors: Path) -> str:
 
 
 def _lists(path: Path, count: int, command: str) -> Candidates:
-    """The lists of segments 0 to count - 1, empty where the command wrote none."""
+    """The lists of segments 0 to count - 1."""
     try:
         files = read_lists([path])
     except InputError as error:
-        raise InputError(f"the lists of the decoder command {command!r}: {error}") from error
+        raise InputError(f"the lists of the decoder command {command!r}: {_placed(error, path)}") from error
     lists = Candidates.build(files.names, files.runs)[0]
     places = {str(s): s for s in range(count)}
     spans = [np.zeros(0, np.int64)] * count
@@ -165,5 +169,21 @@ def _lists(path: Path, count: int, command: str) -> Candidates:
                 f"to {count - 1}"
             )
         spans[places[name]] = np.arange(first, last)
+    if missing := [s for s, span in enumerate(spans) if not len(span)]:
+        raise InputError(
+            f"the decoder command {command!r} listed nothing for {len(missing)} of {count} segments, the first of them "
+            f"segment {missing[0]}; every segment needs a candidate"
+        )
     bounds = np.concatenate([[0], np.cumsum([len(span) for span in spans], dtype=np.int64)])
     return lists.take(np.concatenate([np.zeros(0, np.int64), *spans]), bounds, Texts.of(places))
+
+
+def _placed(error: InputError, path: Path) -> str:
+    """What is wrong with the lists, and where; the file will be gone when this is read."""
+    if not isinstance(error, FormatError) or error.line is None:
+        return str(error)
+    with open(path, "rb") as file:
+        line = next(islice(file, error.line - 1, None), b"").decode(errors="replace")
+    segment, bar, _ = line.partition(" ||| ")
+    place = f"of segment {segment}" if bar else repr(line[:60])
+    return f"line {error.line}, {place}: {error.message}"

@@ -24,9 +24,14 @@ class InputError(RampionError):
 class FormatError(InputError):
     """A text file broke its format; the message begins with file:line."""
 
+    line: int | None = None  # the number of the line, and what is wrong with it
+    message: str = ""
+
     @classmethod
     def at(cls, path: str | PathLike[str], line: int, message: str) -> FormatError:
-        return cls(f"{path}:{line}: {message}")
+        error = cls(f"{path}:{line}: {message}")
+        error.line, error.message = line, message
+        return error
 
 
 class StoreError(InputError):

@@ -96,6 +96,15 @@ class Weights(Mapping[str, float]):
                 )
         return vector
 
+    def over(self, earlier: Weights) -> Weights:
+        """These weights, and those of sparse features that the earlier ones alone have."""
+        ids = self.features.ids
+        left = [f for f, name in enumerate(earlier.features.names) if name not in ids]
+        if not left:
+            return self
+        names = Texts.join([self.features.names, earlier.features.names.take(np.array(left))])
+        return Weights(Features(names, self.features.width), np.append(self.vector, earlier.vector[left]))
+
 
 def _some(names: list[str]) -> str:
     return repr(names[0]) if len(names) == 1 else f"{names[0]!r} (and {len(names) - 1} more)"

@@ -72,7 +72,8 @@ class Recipe(Settings):
     origin: Literal["start", "zero"] = "start"  # where L2 pulls to: the initial weights or 0
     base: Literal["none", "listed", "start"] = "none"  # scores to add to: the decoder's totals, or the initial weights'
     free: Literal["all", "sparse"] = "all"  # the features that learn
-    keep: Literal["last", "dev"] = "last"  # the answer: the last round's weights, or those best on held-out lists
+    keep: Literal["last", "dev"] = "last"  # the answer: the last weights, or those best on what is held out
+    still: float = 0.0  # decoding ends when no weight has moved so far, or merged lists have not grown; 0: it goes on
     cite: str = ""  # a key of citations.BIBTEX
     note: str = ""
 
@@ -80,6 +81,8 @@ class Recipe(Settings):
         self.check(("alpha", "k", "iterations"), CHOICES)
         if self.free == "sparse" and self.base == "none":
             raise RecipeError("free='sparse' leaves dense features without weights; set base='start' or base='listed'")
+        if self.still < 0:
+            raise RecipeError(f"still is {self.still}; expected 0 or more")
         self.solver.check(self.loss)
 
 
@@ -182,13 +185,13 @@ RECIPES = {
     "latent-log":       Recipe(LOSSES["latent-log"],       Lbfgs(l2=1.0),                        Replace(), cite="gimpel2012", note="A18: sec. 3.4"),
     "och-ney":          Recipe(LOSSES["och-ney"],          Cccp(Lbfgs(l2=1.0)),                  Replace(), cite="och2002", note="A19: the list's oracle as reference"),
     "hope-log":         Recipe(LOSSES["hope-log"],         Cccp(Lbfgs(l2=1.0)),                  Replace(), cite="och2002", note="A19: the hope as reference"),
-    "mira":             Recipe(LOSSES["ramp3"],            Best(BatchMira(0.01, epochs=60)),     Merge(), k=100, iterations=25, cite="cherry2012", note="A24: batch MIRA; costs are BLEU in a pseudo-corpus, the averaged weights of the best epoch"),
-    "mira-sentence":    Recipe(LOSSES["ramp3"],            Best(_pa(epochs=60)),                 Merge(), k=100, iterations=25, cite="cherry2012", note="A24 with sentence costs, for any metric"),
+    "mira":             Recipe(LOSSES["ramp3"],            Best(BatchMira(0.01, epochs=60)),     Merge(), k=100, iterations=25, still=1e-5, cite="cherry2012", note="A24: batch MIRA; costs are BLEU in a pseudo-corpus, the averaged weights of the best epoch"),
+    "mira-sentence":    Recipe(LOSSES["ramp3"],            Best(_pa(epochs=60)),                 Merge(), k=100, iterations=25, still=1e-5, cite="cherry2012", note="A24 with sentence costs, for any metric"),
     "mira-online":      Recipe(LOSSES["oracle-worst"],     _pa(epochs=15),                       Replace(), k=250, cite="crammer2006", note="A25: k-best MIRA as in cdec; the list's oracle against its worst"),
     "pro":              Recipe(Pairs(),                    Pro(psi=0.1, rounds=25, l2=1.0),      Merge(), alpha=1.0, k=1500, iterations=25, cite="hopkins2011", note="A22: 25 rounds of interpolation on fixed lists; rounds=1 if a decoder makes new ones"),
     "pro-regularised":  Recipe(Pairs(),                    Pro(psi=0.1, rounds=25, l2=500.0),    Merge(), alpha=1.0, k=1500, iterations=25, cite="hopkins2011", note="A23: L2 as strong as cdec's"),
     "risk":             Recipe(Risk(),                     Lbfgs(l2=0.01),                       Merge(), alpha=1.0, cite="smith2006", note="A20: without annealing"),
-    "mert":             Recipe(CorpusScore(),              LineSearch(),                         Merge(), metric="bleu", k=100, iterations=25, cite="och2003", note="A21: exact line searches from 21 points"),
+    "mert":             Recipe(CorpusScore(),              LineSearch(),                         Merge(), metric="bleu", k=100, iterations=25, still=1e-5, cite="och2003", note="A21: exact line searches from 21 points"),
     "risk-annealed":    Recipe(Risk(),                     Annealed(Lbfgs(l2=0.01)),             Merge(), alpha=1.0, cite="smith2006", note="A20: the entropy term cooled in rounds"),
     "risk-l1":          Recipe(Risk(),                     _ascent(AdaGrad(0.1, l1=0.1), epochs=100, l2=0.0), Merge(), alpha=1.0, cite="duchi2011", note="A20: L1 by AdaGrad's proximal step, on top of the initial weights", base="start"),
     "xbleu-rprop":      Recipe(ExpectedBleu(),             _ascent(Rprop()),                     Fixed(), **_XBLEU, note="D1: signs choose the steps (riedmiller1993)"),
@@ -211,6 +214,13 @@ SETS = {
     "perceptron-dense":   SetRecipe(PERCEPTRON,                 Passes(rate=1e-5),  **_DENSE, note="B3: Table III"),
     "regression":         SetRecipe(Regression(),               Passes(),           note="B8: the simpler idea that the paper rejects"),
 }  # fmt: skip
+
+
+def looped(recipe: Recipe) -> Recipe:
+    """The recipe where a decoder lists anew what repeats on fixed lists: PRO's rounds (S6). First lists are one decoding."""
+    if isinstance(recipe.solver, Pro):
+        recipe = recipe.set(rounds=1)
+    return replace(recipe, iterations=1) if isinstance(recipe.policy, Fixed) else recipe
 
 
 def described(recipe: Recipe) -> dict[str, str]:

@@ -10,15 +10,14 @@ import hashlib
 import resource
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter
 from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rampion.clock import Clock
 from rampion.errors import InputError, RecipeError
 from rampion.formats.records import TRUTHS, Sets
 from rampion.keys import Keys
@@ -179,25 +178,6 @@ class Frozen:
             owners = np.repeat(np.arange(len(scores)), np.diff(records.id_bounds))
             scores += np.bincount(owners, foreign[records.ids], len(scores))
         return scores
-
-
-class Clock(dict[str, float]):
-    """Seconds of every part of the work."""
-
-    @contextmanager
-    def __call__(self, part: str) -> Iterator[None]:
-        start = perf_counter()
-        yield
-        self[part] = self.get(part, 0.0) + perf_counter() - start
-
-    def each(self, part: str, items: Iterator[T]) -> Iterator[T]:
-        """The items; what it takes to get them is counted, not what is done with them."""
-        while True:
-            with self(part):
-                item = next(items, None)
-            if item is None:
-                return
-            yield item
 
 
 class Top(NamedTuple):

@@ -48,6 +48,37 @@ class RunFolder:
         folder._write("manifest.json", json.dumps(told, indent=2, ensure_ascii=False) + "\n")
         return folder
 
+    @classmethod
+    def start(
+        cls, path: Path, config: Mapping[str, Any], inputs: Iterable[str], facts: Mapping[str, Any] | None = None
+    ) -> RunFolder:
+        """As begin, where no run has begun yet."""
+        cls(path).refuse_begun()
+        return cls.begin(path, config, inputs, facts)
+
+    @classmethod
+    def resume(
+        cls,
+        path: Path,
+        config: Mapping[str, Any],
+        inputs: Iterable[str],
+        facts: Mapping[str, Any],
+        free: Collection[str],
+    ) -> RunFolder:
+        """The run as it was left, which had the same settings but for the free ones; or a new one if it never began."""
+        folder = cls(path)
+        if not folder.begun:
+            return cls.begin(path, config, inputs, facts)
+        folder.prove(config, facts, free)
+        for left in path.rglob(".*.part"):
+            left.unlink()
+        return folder
+
+    def refuse_begun(self) -> None:
+        """Raise InputError if the folder holds a run."""
+        if self.begun:
+            raise InputError(f"{self.path}: holds a run already; go on with it (--resume), or name another folder")
+
     @property
     def begun(self) -> bool:
         return (self.path / "manifest.json").exists()

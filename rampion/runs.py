@@ -31,14 +31,7 @@ class Run:
     @classmethod
     def begin(cls, path: Path, config: Mapping[str, Any], inputs: Iterable[str], facts: Mapping[str, Any]) -> Self:
         """A new run; facts tell what it must find again if it is stopped and goes on."""
-        cls.refuse_begun(path)
-        return cls._on(RunFolder.begin(path, config, inputs, facts))
-
-    @staticmethod
-    def refuse_begun(path: Path) -> None:
-        """Raise InputError if the folder holds a run."""
-        if RunFolder(path).begun:
-            raise InputError(f"{path}: holds a run already; go on with it (--resume), or name another folder")
+        return cls._on(RunFolder.start(path, config, inputs, facts))
 
     @classmethod
     def resume(
@@ -50,14 +43,8 @@ class Run:
         free: Collection[str],
     ) -> Self:
         """The run as it was left, which had the same settings but for the free ones; or a new one if it never began."""
-        folder = RunFolder(path)
-        if not folder.begun:
-            return cls.begin(path, config, inputs, facts)
-        folder.prove(config, facts, free)
-        run = cls._on(folder)
-        for left in path.rglob(".*.part"):
-            left.unlink()
-        folder.rewrite(filter(run.stands, folder.events))
+        run = cls._on(RunFolder.resume(path, config, inputs, facts, free))
+        run.folder.rewrite(filter(run.stands, run.folder.events))
         return run
 
     @classmethod

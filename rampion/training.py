@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rampion.candidates import Candidates
+from rampion.clock import Clock
 from rampion.decoders import decoded
-from rampion.errors import TuningError
+from rampion.errors import InputError, RampionError, RecipeError, TuningError
 from rampion.expected import Expectation
 from rampion.features import Features, Weights
 from rampion.losses import MODEL, ORACLE, WORST, Contrast
+from rampion.policies import Merge
 from rampion.protocols import Decoder, Policy
 from rampion.recipes import Recipe
 from rampion.stakes import Batch, Judge
@@ -74,6 +79,64 @@ def absorbed(policy: Policy, runs: Sequence[Candidates]) -> Candidates:
     return kept
 
 
+@dataclass(frozen=True, slots=True)
+class Iteration:
+    """What one decoding, and the learning from its lists, came to."""
+
+    iteration: int
+    decoded: float  # the score of what the decoder puts first
+    learnt: float  # the score of what the weights choose among the candidates after learning
+    dev: float | None  # the score of what the decoder then puts first on the dev text
+    moved: float
+    listed: int  # candidates of the decoder
+    candidates: int  # those that the policy has kept
+    seconds: dict[str, float]
+
+
+class Judged(NamedTuple):
+    """Sentences, and the judge of what is said for them."""
+
+    segments: Sequence[str]
+    judge: Judge
+
+    def score(self, decoder: Decoder, weights: Weights) -> float:
+        """Of what the decoder puts first."""
+        return leading(self.judge, decoded(decoder, self.segments, weights, 1))
+
+
+class Journal(Protocol):
+    """What is known of the iterations that are done, so that who was stopped can go on."""
+
+    @property
+    def rows(self) -> list[Iteration]: ...
+
+    def lists(self, iteration: int, decode: Callable[[], Candidates]) -> Candidates:
+        """The lists of an iteration, which are decoded if they are not known."""
+        ...
+
+    def weights(self, iteration: int) -> Weights: ...
+
+    def keep(self, row: Iteration, weights: Weights) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """The journal of those who do not mean to go on."""
+
+    rows: list[Iteration] = field(default_factory=list)
+    ends: list[Weights] = field(default_factory=list)
+
+    def lists(self, iteration: int, decode: Callable[[], Candidates]) -> Candidates:
+        return decode()
+
+    def weights(self, iteration: int) -> Weights:
+        return self.ends[iteration - 1]
+
+    def keep(self, row: Iteration, weights: Weights) -> None:
+        self.rows.append(row)
+        self.ends.append(weights)
+
+
 def train(
     recipe: Recipe,
     decoder: Decoder,
@@ -81,17 +144,96 @@ def train(
     judge: Judge,
     start: Weights,
     record: Record = ignore,
+    *,
+    dev: Judged | None = None,
+    journal: Journal | None = None,
+    lenient: bool = False,
 ) -> Weights:
-    """Decode, learn, and decode again; the answer is the last weights (S4)."""
-    weights, kept, past = start, None, list[Weights]()
-    judge = replace(judge, listed=recipe.base == "listed")
+    """Decode, learn, and decode again; the answer is the last weights, or those best on dev (S4)."""
+    if recipe.base == "listed":
+        raise RecipeError(
+            "base='listed' adds to the totals of fixed lists; with a decoder choose base='start' or 'none'"
+        )
+    run: Journal = journal or Memory()
+    first: Features | None = None
+    kept: Candidates | None = None
+    ends = [start]
     for iteration in range(1, recipe.iterations + 1):
-        kept = recipe.policy.absorb(kept, decoded(decoder, segments, weights, recipe.k), iteration)
-        history = tuple(earlier.onto(kept.features, lenient=True) for earlier in past)
-        batch = replace(judge.batch(kept), history=history)
-        weights = learn(recipe, batch, weights, start, record, iteration)
-        past.append(weights)
-    return weights
+        clock, weights = Clock(), ends[-1]
+        with _told(iteration):
+            with clock("decoding"):
+                fresh = run.lists(iteration, partial(_decoded, decoder, segments, weights, recipe.k, first))
+            first = first or fresh.features
+            with clock("merging"):
+                known, kept = kept, recipe.policy.absorb(kept, fresh, iteration)
+            if iteration > len(run.rows):
+                with clock("judging"):
+                    before = leading(judge, fresh)
+                    history = tuple(earlier.onto(kept.features, lenient=True) for earlier in ends[1:-1])
+                    batch = replace(judge.batch(kept), history=history)
+                with clock("learning"):
+                    learnt = learn(recipe, batch, weights, start, record, iteration, lenient=lenient or iteration > 1)
+                    after = batch.corpus_score(MODEL.picks(batch.stakes, batch.scores(learnt.vector)))
+                    learnt = learnt.over(weights)
+                with clock("testing"):
+                    tested = dev.score(decoder, learnt) if dev else None
+                moved = float(np.linalg.norm(_change(weights, learnt)))
+                row = Iteration(iteration, before, after, tested, moved, len(fresh), len(kept), dict(clock))
+                run.keep(row, learnt)
+        ends.append(run.weights(iteration))
+        if recipe.still and (
+            _full(recipe.policy, known, kept) or np.abs(_change(*ends[-2:])).max(initial=0.0) < recipe.still
+        ):
+            break
+    return ends[answer(recipe, run.rows[:iteration], judge.metric.higher_is_better)]
+
+
+def answer(recipe: Recipe, rows: Sequence[Iteration], higher_is_better: bool) -> int:
+    """The iteration whose weights are the answer: the last, or the first of those best on dev."""
+    if recipe.keep == "last" or rows[-1].dev is None:
+        return len(rows)
+    scores = np.array([row.dev for row in rows])
+    return 1 + int(scores.argmax() if higher_is_better else scores.argmin())
+
+
+def leading(judge: Judge, lists: Candidates) -> float:
+    """The score of what stands first in the lists."""
+    batch = judge.batch(lists.keep(lists.rank() == 0))
+    return batch.corpus_score(np.arange(len(batch.candidates)))
+
+
+def _decoded(decoder: Decoder, segments: Sequence[str], weights: Weights, k: int, first: Features | None) -> Candidates:
+    """The decoder's lists, which have the features that they first had: one that is everywhere was somewhere then."""
+    lists = decoded(decoder, segments, weights, k)
+    # A single segment proves nothing: its candidates may share any sparse feature.
+    if first is not None and len(segments) > 1:
+        for now, then, told in (
+            (lists.features, first, "every candidate has the feature {}, which none had in iteration 1"),
+            (first, lists.features, "no candidate has the feature {}, which every one had in iteration 1"),
+        ):
+            for name in now.names.take(np.arange(now.width)):
+                if name not in then.ids:
+                    where = f"segments {lists.segments[0]} to {lists.segments[len(segments) - 1]}"
+                    raise InputError(f"{where}: {told.format(name)}; a decoder must keep its features")
+    return lists
+
+
+def _change(before: Weights, after: Weights) -> Reals:
+    return after.vector - before.onto(after.features, lenient=True)
+
+
+def _full(policy: Policy, known: Candidates | None, kept: Candidates) -> bool:
+    """Whether decoding has brought nothing that was not known."""
+    return isinstance(policy, Merge) and known is not None and len(known) == len(kept)
+
+
+@contextmanager
+def _told(iteration: int) -> Iterator[None]:
+    """Errors say in which iteration they happened."""
+    try:
+        yield
+    except RampionError as error:
+        raise type(error)(f"iteration {iteration}: {error}") from error
 
 
 def learn(
@@ -102,6 +244,7 @@ def learn(
     record: Record,
     iteration: int = 1,
     held: Held | None = None,
+    lenient: bool = False,
 ) -> Weights:
     """One decoding iteration's learning: from `weights`, with L2 towards `start` or 0.
 
@@ -114,7 +257,7 @@ def learn(
             "the hope or the oracle (rampion recipes)"
         )
     features = batch.candidates.features
-    vector, initial = weights.onto(features, lenient=iteration > 1), start.onto(features, lenient=True)
+    vector, initial = weights.onto(features, lenient=lenient), start.onto(features, lenient=True)
     origin = initial if recipe.origin == "start" else np.zeros(len(features))
     fixed = np.zeros(len(features))
     if recipe.base == "start":

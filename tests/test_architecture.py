@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # A room imports only rooms to its left; rooms of one row may import each other.
 FLOW = (
-    "text spans",
+    "text spans clock",
     "vocab features keys",
     "records",
     "metrics",
@@ -31,7 +31,7 @@ FLOW = (
     "tuning",
     "sweep",
     "doctor significance exact",
-    "report runs curves",
+    "report runs loops curves",
     "experiments executors",
     "cli",
     "__init__ __main__",

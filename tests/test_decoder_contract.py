@@ -130,7 +130,8 @@ def python(program):
         (Command(python("pass")), "the lists of the decoder command .* holds no candidates"),
         (Command(python("print('9 ||| a ||| LM= 1 ||| 1')")),
          "listed candidates of segment '9'; it was given the segments 0 to 5"),
-        (Command(python("print('0 ||| a ||| LM= nan ||| 1')")), "nbest:1: "),
+        (Command(python("print('0 ||| a ||| LM= nan ||| 1')")),
+         "the lists of the decoder command .*: line 1, of segment 0: 'nan' is not a finite number"),
         (Command("echo 'unbalanced"), "cannot be split: No closing quotation"),
         (Command("  "), "the decoder command is empty"),
         (Function(lambda segment, weights, k: [("a", {"LM": float("nan")})]), "record 0: "),
@@ -144,7 +145,7 @@ def test_what_breaks_the_promise_is_one_sentence(decoder, said):
 
 
 def test_a_decoder_that_forgets_segments_is_refused():
-    with pytest.raises(InputError, match="answered with 6 lists for 7 segments"):
+    with pytest.raises(InputError, match="answered with 6 lists for 7 segments, without one for segment 6"):
         decoded(FixedLists(toy_lists()), [*SEGMENTS, "6"], START, 5)
 
 
@@ -153,14 +154,19 @@ def test_a_line_break_is_refused_before_anything_runs():
         Command("true").decode(["a", "b\nc"], START, 1)
 
 
-def test_a_command_may_write_a_file_and_leave_segments_out():
-    record = '{"id": "%s", "hyps": [{"text": "%s", "feats": {"LM": 1}}]}'
-    said = f"{record % (2, 'a b')}\n{record % (0, 'c')}\n"
+def test_a_command_may_write_a_file_in_any_order():
+    record = '{"id": "%s", "hyps": [{"text": "%s", "feats": {"LM": %s}}]}'
+    said = f"{record % (1, 'a b', 1)}\n{record % (0, 'c', 2)}\n"
     program = f"import sys; open(sys.argv[2], 'w').write({said!r})"
-    lists = Command(python(program) + " {nbest} {source} {k}").decode(["x", "y", "z"], START, 7)
-    assert list(lists.segments) == ["0", "1", "2"]
-    assert lists.bounds.tolist() == [0, 1, 1, 2]
+    lists = Command(python(program) + " {nbest} {source} {k}").decode(["x", "y"], START, 7)
+    assert list(lists.segments) == ["0", "1"]
+    assert lists.bounds.tolist() == [0, 1, 2]
     assert list(lists.texts) == ["c", "a b"]
+    with pytest.raises(InputError, match="listed nothing for 1 of 3 segments, the first of them segment 2; every"):
+        Command(python(program) + " {nbest}").decode(["x", "y", "z"], START, 7)
+    wrong = f"print({record % (0, 'c', 'NaN')!r})"
+    with pytest.raises(InputError, match=r"line 1, '\{\"id\": \"0\", \"hyps\": .*NaN"):
+        Command(python(wrong)).decode(["x"], START, 7)
 
 
 def test_a_command_that_fails_once_is_tried_again(tmp_path):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rampion.cli import app, table
-from rampion.cli.options import Json, read_weights
+from rampion.cli.options import Json, read_source, read_weights
 
 if TYPE_CHECKING:
     from rampion.records import Weighing
@@ -169,11 +169,10 @@ def decode(
     from decoder.options import LONGEST
     from decoder.states import MON, Reordering
     from rampion.cli.keyed import decoder_of, run_of, weights_of
-    from rampion.errors import FormatError, InputError, RecipeError
+    from rampion.errors import InputError, RecipeError
     from rampion.features import Weights
     from rampion.formats import texts, write_lists
     from rampion.formats import weights as weights_format
-    from rampion.formats.files import shown
 
     if reordering not in (None, "mon", "swap"):
         raise RecipeError(f"--reordering {reordering}: expected mon or swap")
@@ -188,12 +187,7 @@ def decode(
         raise RecipeError(f"{' and '.join(several)}: one answer at a time; run the command once for each")
     if svg and explain is None:
         raise RecipeError("--svg draws the line that --explain tells of; say which one, --explain LINE")
-    lines = texts.read(source)
-    if not len(lines):
-        raise InputError(f"{shown(source)}: holds no lines; expected a sentence in every line")
-    for number, line in enumerate(lines, 1):
-        if (size := len(line.split())) > LONGEST:
-            raise FormatError.at(shown(source), number, f"has {size} words; a sentence may have {LONGEST}: split it")
+    lines = read_source(source, LONGEST)
     run = run_of(weights)
     if run and blocks:
         raise RecipeError(f"--blocks {blocks}: {weights} brings the blocks that its weights are of; leave it out")

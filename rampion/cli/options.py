@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rampion.text import References, Texts
 
 AnyRecipe = TypeVar("AnyRecipe", bound="Settings")
-OF_DECODERS = ("k", "iterations")  # settings that lists from files leave without effect
+OF_DECODERS = ("k", "iterations", "still")  # settings that lists from files leave without effect
 
 Lists = Annotated[
     list[str],
@@ -80,6 +80,21 @@ def references_of(segments: Texts, lists: Sequence[str], refs: Sequence[str] | N
     if holding := jsonl_lists(lists):
         return references.read(holding[:1], segments)
     raise InputError(f"the metric {metric} needs references; name them with --refs, or choose --metric metric:COLUMN")
+
+
+def read_source(path: str, longest: int | None = None) -> Texts:
+    """Sentences to translate, a line each, of no more than the longest number of words."""
+    from rampion.errors import FormatError
+    from rampion.formats import texts
+    from rampion.formats.files import shown
+
+    lines = texts.read(path)
+    if not len(lines):
+        raise InputError(f"{shown(path)}: holds no lines; expected a sentence in every line")
+    for number, line in enumerate(lines, 1):
+        if longest and (size := len(line.split())) > longest:
+            raise FormatError.at(shown(path), number, f"has {size} words; a sentence may have {longest}: split it")
+    return lines
 
 
 def weights_file(path: str) -> str:

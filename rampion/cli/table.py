@@ -103,7 +103,12 @@ def note(sentence: str) -> None:
 
 def number(value: float) -> str:
     """A score by itself: 38.47, or 0.8342 where the scale is 0 to 1."""
-    return f"{value:.{_places([value])}f}"
+    return numbers([value])[0]
+
+
+def numbers(values: Sequence[float]) -> list[str]:
+    """Scores side by side, with as many decimals."""
+    return [f"{value:.{_places(values)}f}" for value in values]
 
 
 def _places(values: Iterable[float]) -> int:

@@ -151,6 +151,7 @@ def train(
     from rampion.recipes import SETS
     from rampion.relevant import Frozen, Lines, Text, need
     from rampion.relevant import train as learn
+    from rampion.report import RunFolder
     from rampion.runs import Run
 
     if curves:
@@ -169,7 +170,7 @@ def train(
     features = ",".join([*(name for name in weights if name not in features.split(",")), features])
     Frozen.of(chosen, features_of(features)[0], weights, frozen)
     if not resume:
-        Run.refuse_begun(out)
+        RunFolder(out).refuse_begun()
     with progress() as watch:
         made = System.prepare(
             corpus, system or out / "system", Settings(pair, least=least), threads=threads, progress=watch

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rampion.cli import app, table
+from rampion.cli import app, decoders, table
+from rampion.cli.loop import loop
 from rampion.cli.options import (
     OF_DECODERS,
     Json,
     Lenient,
-    Lists,
     MetricOption,
     Refs,
     read_runs,
@@ -25,6 +25,7 @@ from rampion.cli.options import (
     weights_for,
 )
 from rampion.cli.sweep import sweep
+from rampion.errors import RecipeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,13 +44,25 @@ EXAMPLE = """
 
   rampion tune samples.jsonl --metric metric:comet --recipe rampion-mira --set cap=0.001 --out run
 
+  rampion tune dev.de --refs dev.en --decoder-command 'nbest-with {weights} {k}' --weights start.weights   (a loop)
+
+  rampion tune dev.de --refs dev.en --system run/system --recipe mert --out mert --resume   (the bundled decoder)
+
   rampion tune dev.nbest --refs dev.en --recipe all --seeds 1,2,3 --dev held.nbest --dev-refs held.en   (a ranked table)
 """
 
 
 @app.command(epilog=EXAMPLE)
 def tune(
-    lists: Lists,
+    lists: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="NBEST",
+            help="Lists: Moses n-best, JSONL or a store; .gz and .zst too; - is stdin. With a decoder the text to "
+            "translate, a sentence a line.",
+            show_default=False,
+        ),
+    ],
     refs: Refs = None,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The run folder to write.")] = Path(
         "rampion-run"
@@ -57,7 +70,11 @@ def tune(
     weights: Annotated[
         str | None,
         typer.Option(
-            "--weights", "-w", metavar="FILE", help="Initial weights; without them all begin at 0.", show_default=False
+            "--weights",
+            "-w",
+            metavar="FILE",
+            help="Initial weights; without them all begin at 0, or where the bundled decoder begins.",
+            show_default=False,
         ),
     ] = None,
     recipe: Annotated[
@@ -71,13 +88,14 @@ def tune(
     ] = "rampion",
     metric: MetricOption = None,
     policy: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--policy",
             metavar="NAME",
             help="What to keep of several files, the lists of successive decodings: merge, replace, fixed, window:N.",
+            show_default="merge; with a decoder the recipe's",
         ),
-    ] = "merge",
+    ] = None,
     set_: Annotated[
         list[str] | None,
         typer.Option(
@@ -92,7 +110,8 @@ def tune(
         typer.Option(
             "--dev",
             metavar="FILE",
-            help="Held-out lists, scored after every round; recipes with keep=dev return the round that is best there.",
+            help="Held-out lists, scored after every round, or with a decoder text, decoded after every iteration; "
+            "recipes with keep=dev return the weights that are best there.",
             show_default=False,
         ),
     ] = None,
@@ -113,11 +132,26 @@ def tune(
     ] = None,
     lenient: Lenient = False,
     as_json: Json = False,
+    decoder_command: decoders.DecoderCommand = None,
+    timeout: decoders.Timeout = None,
+    retries: decoders.Retries = None,
+    system: decoders.SystemFolder = None,
+    blocks: decoders.Blocks = None,
+    lm: decoders.Lm = None,
+    features: decoders.FeatureNames = None,
+    reordering: decoders.Order = None,
+    beam: decoders.Beam = None,
+    options: decoders.Options = None,
+    threads: decoders.Threads = None,
+    resume: decoders.Resume = False,
 ) -> None:
-    """Tune weights on n-best lists with references.
+    """Tune weights on n-best lists with references, or in a loop with a decoder: NBEST is then the source text.
 
     A line a round tells the loss of all lists together, the metric of what the
-    weights choose, and how far the weights have moved since the last round.
+    weights choose, and how far the weights have moved since the last round. With
+    a decoder a line an iteration tells the metric of what it put first, then what
+    the weights choose among all candidates after learning, the change of weights,
+    the candidates learnt from, and seconds of decoding and of learning.
     """
     from rampion.metrics import named
     from rampion.report import RunFolder
@@ -125,6 +159,20 @@ def tune(
     from rampion.tuning import policy_named, segments_of
     from rampion.tuning import tune as learn
 
+    wanted = decoders.Wanted(
+        decoder_command, timeout, retries, system, blocks, lm, features, reordering, beam, options, threads
+    )
+    if wanted:
+        _refuse_for_lists(recipe, seeds, keep_rounds)
+        loop(
+            wanted, lists, refs, out=out, weights=weights, recipe=recipe, policy=policy,
+            settings=[*(set_ or []), *([f"metric={metric}"] if metric else [])], dev=dev, dev_refs=dev_refs,
+            lenient=lenient, resume=resume, as_json=as_json,
+        )  # fmt: skip
+        return
+    if resume:
+        raise RecipeError("--resume goes on with a decoder's run; tuning on lists begins again")
+    policy = policy or "merge"
     many = recipes_of(recipe, [*(set_ or []), *([f"metric={metric}"] if metric else [])])
     drawn = seeds_of(seeds)
     chosen = next(iter(many.values()))
@@ -178,6 +226,14 @@ def tune(
         return
     table.show_gains(measure, _scores(tuned, initial=weights is not None), ["score", "dev"][: 2 if tuned.dev else 1])
     typer.echo(f"{tuned.signature}\nwrote {folder().weights}")
+
+
+def _refuse_for_lists(recipe: str, seeds: str | None, keep_rounds: bool) -> None:
+    """Raise RecipeError on what is for lists, and not for a loop."""
+    if "," in recipe or recipe == "all" or seeds:
+        raise RecipeError("with a decoder tune one recipe at a time, and draw with one seed: --set seed=1")
+    if keep_rounds:
+        raise RecipeError("--keep-rounds is for lists; with a decoder the weights of every iteration are kept")
 
 
 def _scores(tuned: Tuned, initial: bool) -> dict[str, list[float]]:
