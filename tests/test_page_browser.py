@@ -93,7 +93,7 @@ def test_the_slider_steps_through_the_rounds_and_candidates_move(tab):
     assert tab.see(shown) == "start"
     first = tab.see(place)
     tab.press("ArrowRight")
-    assert tab.see(shown) == "round 1" if tab.see("document.querySelector('#round').max") == "10" else "round 2"
+    assert tab.see(shown) == "round 1"
     assert len({first, tab.see(place), last}) == 3
 
 
@@ -101,7 +101,7 @@ def test_arrows_and_letters_go_through_candidates(tab):
     tab.see("document.querySelector('#plane svg').focus()")
     said = "document.querySelector('#said').textContent"
     told = {}
-    for key in "pho" + "f":
+    for key in "phof":
         tab.press(key)
         told[key] = tab.see(said)
     names = {"p": "prediction", "h": "hope", "f": "fear", "o": "oracle"}
@@ -124,7 +124,7 @@ def test_search_and_sort(tab):
     tab.press(*"qqqq")
     assert tab.see("document.querySelectorAll('#list li').length") == 0
     tab.see("document.querySelector('#find').value = ''; document.querySelector('#sort').focus()")
-    tab.press(*"order")
+    tab.press("ArrowDown", "ArrowDown")
     order = "[...document.querySelectorAll('#list .id')].map(cell => cell.textContent).join()"
     assert tab.see(order) == ",".join(str(n) for n in range(24))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -15,12 +16,14 @@ from command import good, rampion, write_task
 from hypothesis import given
 from hypothesis import strategies as st
 
+from decoder.language import Language
 from rampion import Candidates, judge, load_references, load_weights
 from rampion.formats import read_lists
 from rampion.losses import FEAR, HOPE, MODEL, ORACLE
 from rampion.report import charts, markup
 from rampion.report.explorer import Judged, Looks, bends, levels, packed, rounds, unpacked
 from rampion.report.markup import tag
+from rampion.runs import Run
 from rampion.text import References, Texts
 from rampion.vocab import Names
 
@@ -337,6 +340,53 @@ def test_a_sweep_shows_how_far_seeds_scatter(run, tmp_path):
     for trial in trials:
         assert trial["recipe"] in read.texts if trial["runs"] else trial["trouble"] in " ".join(read.texts)
     assert "Weights over 2 runs (1, 2)" in html
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("trained")
+    Language.invent(1).corpus(120, 10, 1).write(folder / "corpus")
+    good("train", folder / "corpus", "--out", folder / "run", "--fixed", "LM=0.1", "--iterations", 2, "--beam", 5,
+         "--set", "epochs=3", "--threads", 1)  # fmt: skip
+    return folder / "run"
+
+
+@pytest.mark.slow
+def test_a_run_of_train_shows_weights_time_and_memory(trained):
+    good("report", trained)
+    _, read, held = Shown.of(trained / "report.html")
+    assert not held
+    assert [id_ for id_ in read.ids if not id_.endswith("-title")] == [
+        "main", "curves", "iterations", "weights", "spent", "made",
+    ]  # fmt: skip
+    best = Run.open(trained).chosen
+    assert {f"{best.dev:.2f}", f"{best.test:.2f}", f"{best.features:,}"} <= set(read.texts)
+    told = json.loads(good("weights", trained, "--json"))
+    for name, row in list(told["weights"].items())[:5]:
+        assert name in read.texts
+        assert markup.number(row["weight"], 4) in read.texts
+    assert {"decoding", "learning", "memory at most"} <= set(read.texts)
+
+
+@pytest.mark.slow
+def test_without_the_decoder_that_names_them_there_are_no_weights(trained, tmp_path):
+    for name in ("config.toml", "manifest.json", "events.jsonl"):
+        (tmp_path / name).write_bytes((trained / name).read_bytes())
+    for part in ("sets", "weights"):
+        shutil.copytree(trained / part, tmp_path / part)
+    code, _, err = rampion("report", tmp_path)
+    assert code == 0
+    assert "the page has no weights, as nobody can name them: " in err
+    assert "weights" not in Shown.of(tmp_path / "report.html").read.ids
+
+
+def test_numbers_as_people_write_them():
+    assert [markup.number(x) for x in (38.466, 0.83419, -3.5, None, float("nan"), 12345)] == [
+        "38.47", "0.8342", "−3.50", "", "–", "12,345",
+    ]  # fmt: skip
+    assert [markup.size(x) for x in (10, 2048, 3 << 20, 5 << 30)] == ["10 B", "2 KB", "3 MB", "5 GB"]
+    assert [markup.duration(x) for x in (0.25, 3.14159, 600, 7500)] == ["250 ms", "3.14 s", "10 min", "2 h 5 min"]
+    assert [charts.brief(x) for x in (0.1, 15_000, 250_000, 1_500_000)] == ["0.1", "15,000", "250k", "1.5M"]
 
 
 RESULTS = {

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rampion.report import RunFolder
     from rampion.report.explorer import Judged
     from rampion.report.page import Page
+    from rampion.runs import Run
 
 EXAMPLE = """
 [bold]Examples[/bold]
@@ -55,28 +56,24 @@ def report(
     """
     from rampion.formats.files import replacing
 
-    page = _page(run).html()
+    page = page_of(run).html()
     out = out or (run if run.is_dir() else run.parent) / "report.html"
     with replacing(out) as file:
         file.write(page.encode(errors="replace"))
     typer.echo(f"wrote {out}")
 
 
-def _page(path: Path) -> Page:
-    """Whatever it is a page of."""
+def page_of(path: Path) -> Page:
+    """Whatever was run there."""
     from rampion.errors import InputError
     from rampion.report import RunFolder, reproduced, swept, trained, tuned
-    from rampion.report.page import TOP
+    from rampion.runs import Run
 
     if path.is_file():
         return reproduced.page(path.stem, [_results(path)])
     if (path / "sets").is_dir():
-        from rampion.cli.keyed import Inside
-        from rampion.runs import Run
-
         run = Run.open(path)
-        inside = Inside(run, None, None)
-        return trained.page(run, inside.templates(), inside.shown(TOP))
+        return trained.page(run, *_named(run))
     if (path / "table.json").exists():
         return swept.page(path, _parsed(path / "table.json"))
     if RunFolder(path).begun:
@@ -90,6 +87,20 @@ def _page(path: Path) -> Page:
     raise InputError(
         f"{path}: holds no run; name a folder that rampion tune, train or reproduce has written, or results of the last"
     )
+
+
+def _named(run: Run) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Templates and weights; without the decoder that names them, nothing."""
+    from rampion.cli.keyed import Inside
+    from rampion.errors import RampionError
+    from rampion.report.page import TOP
+
+    try:
+        inside = Inside(run, None, None)
+    except RampionError as error:
+        table.note(f"the page has no weights, as nobody can name them: {error}")
+        return {}, {}
+    return inside.templates(), inside.shown(TOP)
 
 
 def _parsed(path: Path) -> Any:

@@ -176,17 +176,17 @@
         x2: plane.x(last), y2: plane.y(held.costs[i] + slope * (last - from)),
       }, []);
     });
-    const used = [];
+    const used = [], high = 1.2 * parseFloat(getComputedStyle(plane.labels[0]).fontSize);
     roles.forEach((name, role) => {
       const i = pick(now.round, role, now.segment), here = spot(i), label = plane.labels[role];
       move(plane.marks[role], here);
       const same = rolesOf(i);
       label.textContent = same[0] === name ? same.join(" = ") : "";
       if (!label.textContent) return;
-      const wide = 7.2 * label.textContent.length, toLeft = here[0] + 16 + wide > WIDTH;
+      const wide = label.getComputedTextLength(), toLeft = here[0] + 16 + wide > WIDTH;
       let height = here[1];
       const left = toLeft ? here[0] - 16 - wide : here[0] + 16;
-      const upon = (other) => left < other[1] && other[0] < left + wide && Math.abs(height - other[2]) < 15;
+      const upon = (other) => left < other[1] && other[0] < left + wide && Math.abs(height - other[2]) < high;
       for (let tries = 0; used.some(upon) && tries < 20; tries++) height += height > HEIGHT / 2 ? -5 : 5;
       used.push([left, left + wide, height]);
       label.setAttribute("text-anchor", toLeft ? "end" : "start");
@@ -355,6 +355,7 @@
     refresh();
     show();
   });
+  at("round").addEventListener("change", list);
   refresh();
   list();
   choose(now.order[0]);

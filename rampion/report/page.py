@@ -121,15 +121,15 @@ def spent(rows: Sequence[Mapping[str, Any]], manifest: Mapping[str, Any]) -> Sec
     if parts:
         ordered = list(dict.fromkeys(name for row in rows for name in row.get("seconds", {})))
         totals = {name: sum(row["seconds"].get(name, 0.0) for row in rows) for name in ordered}
-        whole = sum(totals.values())
-        figures += [(name, f"{duration(total)}, {total / whole:.0%}") for name, total in totals.items() if whole]
+        all_ = sum(totals.values())
+        figures += [(name, f"{duration(total)}, {total / all_:.0%}") for name, total in totals.items() if all_]
         lines = [Line(name, [(at(row), row["seconds"].get(name, 0.0)) for row in rows]) for name in ordered]
         drawn.append(chart("Seconds of every iteration", lines, "iteration", "seconds"))
     if memory := [(at(row), row["memory"] / 2**20) for row in rows if row.get("memory")]:
         drawn.append(chart("Memory of the process, at most so far", [Line("memory", memory)], "iteration", "MB"))
         figures.append(("memory at most", size(memory[-1][1] * 2**20)))
-    for name, told in manifest.get("spent", {}).items():
-        figures.append((name, size(told) if "memory" in name else duration(told)))
+    if whole := manifest.get("spent"):
+        figures += [("CPU time", duration(whole["CPU seconds"])), ("memory at most", size(whole["memory"]))]
     return section("spent", "Time and memory", *([facts(figures)] if figures else []), charts(*drawn))
 
 

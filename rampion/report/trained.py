@@ -71,6 +71,8 @@ def _weights(templates: Table, weights: Table) -> Section | None:
          f"{row['count']:,}" if "count" in row else ""]
         for name, row in weights.items()
     ]  # fmt: skip
+    if not rows:
+        return None
     return section(
         "weights", "Weights",
         *([table("By template", ["template", "features", "nonzero", "norm"], kinds)] if kinds else []),

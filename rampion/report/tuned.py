@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from rampion.formats import weights as weight_files
@@ -22,7 +23,7 @@ def page(folder: RunFolder, judged: Judged | None, why: str = "") -> Page:
     done = next((event for event in events if event["event"] == "done"), None)
     config, weights = folder.config, weight_files.read(folder.weights) if folder.weights.exists() else None
     held = packed(judged) if judged else None
-    metric = done["metric"] if done else config["metric"]
+    metric = (done or config)["metric"]
     return Page(
         folder.path.resolve().name,
         f"{config['recipe']}, tuned on {', '.join(config.get('lists', ['a decoder']))} for {metric}"
@@ -70,13 +71,15 @@ def standings(done: Event) -> Section | None:
         "as listed": ("before", "listed"), "initial weights": ("before", "chosen"), "tuned": ("after", "chosen"),
         "last round": ("last", "chosen"), "oracle": ("after", "oracle"), "worst": ("after", "worst"),
     }  # fmt: skip
+    places = 2 if max(side[when][what] for side in sides for when, what in told.values()) >= 2 else 4
     rows = []
     for name, (when, what) in told.items():
         scores = [side[when][what] for side in sides]
         if name != "last round" or done["round"]:
-            pairs = zip(scores, (side["before"]["listed"] for side in sides), strict=True)
-            rows.append([name, *(cell for score, base in pairs
-                                 for cell in (number(score), number(score - base, 2, sign=True)))])  # fmt: skip
+            gains = [score - side["before"]["listed"] for score, side in zip(scores, sides, strict=True)]
+            pairs = zip(scores, gains, strict=True)
+            cells = [(number(score, places), number(gain, places, sign=True)) for score, gain in pairs]
+            rows.append([name, *chain.from_iterable(cells)])
     columns = ["on the lists", "held out"][: len(sides)]
     head = [done["metric"], *(cell for column in columns for cell in (column, "gain"))]
     return section("standing", "What was gained", table("Corpus scores", head, rows))
@@ -86,18 +89,16 @@ def curves(rounds: Sequence[Event], metric: str) -> Section | None:
     """Scores, loss and steps of all rounds."""
     if not rounds:
         return None
-    x = "iteration" if any(row["iteration"] > 1 for row in rounds) else "round"
+    x = "round of all iterations" if any(row["iteration"] > 1 for row in rounds) else "round"
 
     def line(name: str, label: str) -> Line:
         return Line(label, [(n, row[name]) for n, row in enumerate(rounds, 1) if row.get(name) is not None])
 
-    x = "round" if x == "round" else "round of all iterations"
-    return section(
-        "curves", "Learning curves",
-        charts(
-        chart(f"{metric} of what the weights choose", [line("score", "tuned on"), line("dev", "held out")], x, metric),
+    scores = [line("score", "tuned on"), line("dev", "held out")]
+    drawn = charts(
+        chart(f"{metric} of what the weights choose", scores, x, metric),
         chart("Loss of all lists", [line("loss", "loss")], x, "loss"),
         chart("How far the weights moved", [line("moved", "moved")], x, "distance"),
         chart("Candidates that the model spreads over", [line("effective", "candidates")], x, "candidates"),
-        ),
-    )  # fmt: skip
+    )
+    return section("curves", "Learning curves", drawn)
