@@ -5,6 +5,7 @@ Runs where a Chromium is found (RAMPION_BROWSER names one). .ci/run sets RAMPION
 
 from __future__ import annotations
 
+import json
 import os
 
 import pytest
@@ -135,6 +136,30 @@ def test_what_moved_a_candidate_adds_up(tab):
     total = tab.see("document.querySelector('#moved p').textContent.match(/: ([+−]?[0-9.]+) since/)[1]")
     assert sum(amounts) == pytest.approx(float(total.replace("−", "-")), abs=1e-3)
     assert tab.see("document.querySelectorAll('#moved select').length") == 2
+
+
+def test_hostile_texts_are_shown_as_they_are(opened, tmp_path):
+    text = "</script><script>document.title = 'taken'</script><b onclick=x>&amp; שלום"
+    record = {"refs": [text], "hyps": [{"text": text, "feats": {text.split()[0]: 1.0}}, {"text": "a", "feats": {}}]}
+    lines = (json.dumps({"id": f"{n}<i>", **record}) + "\n" for n in range(3))
+    (tmp_path / "lists.jsonl").write_text("".join(lines))
+    good("tune", tmp_path / "lists.jsonl", "--out", tmp_path / "run", "--set", "rounds=1")
+    good("report", tmp_path / "run")
+    opened.events.clear()
+    opened.open(tmp_path / "run" / "report.html", READY)
+    shown = opened.see("document.querySelector('#texts .reference td:last-child').textContent")
+    assert (opened.see("document.title"), shown) == ("run – Rampion", text)
+    assert opened.see("document.querySelectorAll('main b, main i').length") == 0
+    assert opened.complaints == []
+
+
+def test_what_the_console_says_and_what_is_fetched_is_noticed(opened, tmp_path):
+    (tmp_path / "bad.html").write_text("<script>console.error('no'); fetch('http://127.0.0.1:1/'); none()</script>")
+    opened.events.clear()
+    opened.open(tmp_path / "bad.html")
+    opened.wait("new Promise(done => setTimeout(() => done(true), 200))")
+    assert len(opened.complaints) >= 2
+    assert "http://127.0.0.1:1/" in opened.fetched
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
