@@ -126,16 +126,18 @@ def _results(path: Path) -> Mapping[str, Any]:
 def _judged(folder: RunFolder) -> tuple[Judged | None, str]:
     """The lists as the run saw them, and the weights of its rounds; or why they cannot be seen again."""
     from rampion.cli.options import read_runs, references_of
+    from rampion.formats import store
     from rampion.report.explorer import CHOSEN, Judged
     from rampion.training import absorbed
     from rampion.tuning import judge, policy_named, segments_of
 
     config = folder.config
     lists, refs = config.get("lists", []), config.get("refs", [])
-    if trouble := folder.changed([*lists, *refs]) or ("" if lists else "the run read no lists from files"):
+    decoded = sorted((folder.path / "lists").glob("*.store"))  # of a loop with a decoder, all that it has listed
+    if trouble := folder.changed([*lists, *refs]) or ("" if lists or decoded else "the run has kept no lists"):
         return None, f"There is no explorer: {trouble}."
-    runs = read_runs(lists, config["lenient"])
-    kept = absorbed(policy_named(config["policy"]), runs)
+    runs = read_runs(lists, config["lenient"]) if lists else [store.read(path) for path in decoded]
+    kept = absorbed(policy_named(config["policy"] if lists else "merge"), runs)
     truth = references_of(segments_of(runs), lists, refs, config["metric"])
     arbiter = judge(segments_of(runs), truth, config["metric"], config["alpha"], listed=config["base"] == "listed")
     if not (weights := _rounds(folder, kept.features)):
@@ -151,8 +153,9 @@ def _rounds(folder: RunFolder, features: Features) -> dict[str, NDArray[np.float
     from rampion.report.explorer import CHOSEN, START, rounds
 
     done = next((event for event in folder.events if event["event"] == "done"), {})
-    files = {f"round {int(path.stem)}": path for path in sorted((folder.path / "weights").glob("*.bin"))}
-    chosen = f"round {done['round']}" if done.get("round") else next(reversed(files), "")
+    kind = "round" if "lists" in folder.config else "iteration"
+    files = {f"{kind} {int(path.stem)}": path for path in sorted((folder.path / "weights").glob("*.bin"))}
+    chosen = f"{kind} {done[kind]}" if done.get(kind) else next(reversed(files), "")
     if chosen not in files and folder.weights.exists():
         files[chosen := CHOSEN] = folder.weights
     vectors = {START: begun} if (begun := _start(folder, features)) is not None else {}
@@ -167,13 +170,13 @@ def _rounds(folder: RunFolder, features: Features) -> dict[str, NDArray[np.float
 
 
 def _start(folder: RunFolder, features: Features) -> NDArray[np.float64] | None:
-    """The weights that the run began with: 0 unless a file was named, and unknown if that has changed."""
+    """The weights that the run began with: of a file, or 0 for lists; unknown if the file has changed."""
     import numpy as np
 
     from rampion.cli.options import read_weights, weights_file
 
     if not (path := folder.config.get("weights")):
-        return np.zeros(len(features))
+        return np.zeros(len(features)) if "lists" in folder.config else None
     if folder.changed([weights_file(path)]):
         return None
     return read_weights(path).onto(features, lenient=True)

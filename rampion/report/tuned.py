@@ -19,23 +19,23 @@ Event = Mapping[str, Any]
 def page(folder: RunFolder, judged: Judged | None, why: str = "") -> Page:
     """`judged` are the lists and the weights to explore; without them, `why` there are none."""
     events = folder.events
-    rounds = [event for event in events if event["event"] == "round"]
+    rounds, iterations = ([event for event in events if event["event"] == kind] for kind in ("round", "iteration"))
     done = next((event for event in events if event["event"] == "done"), None)
     config, weights = folder.config, weight_files.read(folder.weights) if folder.weights.exists() else None
     held = packed(judged) if judged else None
     metric = (done or config)["metric"]
     return Page(
         folder.path.resolve().name,
-        f"{config['recipe']}, tuned on {', '.join(config.get('lists', ['a decoder']))} for {metric}"
+        f"{config['recipe']}, tuned on {', '.join(config.get('lists') or [config.get('source', '')])} for {metric}"
         + ("" if done else "; the run has not finished"),
-        _figures(done) if done else (),
+        _figures(done, iterations) if done else (),
         [
             standings(done) if done else None,
-            curves(rounds, metric),
+            curves(rounds, iterations, metric),
             explorer(held, judged.batch.metric, judged.alpha) if judged and held else _unexplored(why),
             section("worst", "Most to gain", worst(judged)) if judged else None,
             weighing(weights, _before(judged)) if weights else None,
-            spent(rounds, folder.manifest),
+            spent(iterations or rounds, folder.manifest),
             made(folder, done["signature"] if done else None),
         ],
         held,
@@ -53,9 +53,13 @@ def _unexplored(why: str) -> Section | None:
     return section("explorer", "k-best explorer", tag("p", why, class_="quiet"))
 
 
-def _figures(done: Event) -> list[tuple[str, str]]:
+def _figures(done: Event, iterations: Sequence[Event]) -> list[tuple[str, str]]:
     if "before" not in done:
-        return [(done["metric"], number(done["tuned"]))]
+        told = {"tuned": done["tuned"]} if "tuned" in done else {}
+        if iterations:
+            best = iterations[done["iteration"] - 1]
+            told = {"first decoding": iterations[0]["decoded"], "learnt": best["learnt"], "dev": best["dev"]}
+        return [(name, number(score)) for name, score in told.items() if score is not None]
     held = [("held out", number(done["dev"]["after"]["chosen"]))] if done.get("dev") else []
     told = {"as listed": done["before"]["listed"], "tuned": done["after"]["chosen"]}
     return [*((name, number(score)) for name, score in told.items()), *held,
@@ -85,17 +89,19 @@ def standings(done: Event) -> Section | None:
     return section("standing", "What was gained", table("Corpus scores", head, rows))
 
 
-def curves(rounds: Sequence[Event], metric: str) -> Section | None:
-    """Scores, loss and steps of all rounds."""
-    if not rounds:
-        return None
+def curves(rounds: Sequence[Event], iterations: Sequence[Event], metric: str) -> Section | None:
+    """Scores, loss and steps of all rounds; of a loop with a decoder, of all iterations."""
     x = "round of all iterations" if any(row["iteration"] > 1 for row in rounds) else "round"
 
-    def line(name: str, label: str) -> Line:
-        return Line(label, [(n, row[name]) for n, row in enumerate(rounds, 1) if row.get(name) is not None])
+    def line(name: str, label: str, rows: Sequence[Event] = rounds) -> Line:
+        return Line(label, [(n, row[name]) for n, row in enumerate(rows, 1) if row.get(name) is not None])
 
+    told = {"decoded": "first in the lists", "learnt": "chosen after learning", "dev": "dev, decoded"}
+    counts = {"listed": "listed", "candidates": "learnt from"}
     scores = [line("score", "tuned on"), line("dev", "held out")]
     drawn = charts(
+        chart(f"{metric} of every decoding", [line(*pair, iterations) for pair in told.items()], "iteration", metric),
+        chart("Candidates", [line(*pair, iterations) for pair in counts.items()], "iteration", "candidates"),
         chart(f"{metric} of what the weights choose", scores, x, metric),
         chart("Loss of all lists", [line("loss", "loss")], x, "loss"),
         chart("How far the weights moved", [line("moved", "moved")], x, "distance"),
