@@ -131,23 +131,29 @@
   }
   function build() {
     const inside = members(now.segment);
-    const all = rounds.flatMap((_, round) => inside.map((i) => score(round, now.segment, i)));
-    const low = Math.min(...all), room = (Math.max(...all) - low) * 0.06 || 0.5;
-    const span = Math.max(...all) - low + 2 * room, height = Math.max(...inside.map((i) => held.costs[i])) * 1.05 || 1;
-    const x = (value) => LEFT + ((value - low + room) / span) * (WIDTH - LEFT - RIGHT);
-    const y = (value) => HEIGHT - BOTTOM - (value / height) * (HEIGHT - BOTTOM - TOP);
+    // One scale for all rounds, but each has its own middle: what all scores have in common says nothing.
+    const span = 1.12 * Math.max(...rounds.map((_, round) => held.spread[round * many + now.segment])) || 1;
+    const first = () => {
+      const list = now.round * many + now.segment;
+      return held.lows[list] + (held.spread[list] - span) / 2;
+    };
+    const costs = inside.map((i) => held.costs[i]), room = (Math.max(...costs) - Math.min(...costs)) * 0.08 || 0.5;
+    const low = Math.max(0, Math.min(...costs) - room), height = Math.max(...costs) + room - low;
+    const x = (value) => LEFT + ((value - first()) / span) * (WIDTH - LEFT - RIGHT);
+    const y = (value) => HEIGHT - BOTTOM - ((value - low) / height) * (HEIGHT - BOTTOM - TOP);
     const right = WIDTH - RIGHT, bottom = HEIGHT - BOTTOM, middle = (TOP + bottom) / 2;
     const axes = [
-      ...steps(0, height, 6).flatMap((value) => [
+      ...steps(low, low + height, 6).flatMap((value) => [
         drawn("line", { class: "grid", x1: LEFT, x2: right, y1: y(value), y2: y(value) }),
         drawn("text", { x: LEFT - 8, y: y(value), dy: "0.35em", "text-anchor": "end" }, String(value).replace("-", "−")),
       ]),
-      ...steps(low - room, low - room + span, 8).map((value) =>
-        drawn("text", { x: x(value), y: bottom + 18, "text-anchor": "middle" }, String(value).replace("-", "−"))),
       drawn("line", { class: "axis", x1: LEFT, x2: right, y1: bottom, y2: bottom }),
       drawn("text", { class: "name", x: (LEFT + right) / 2, y: HEIGHT - 8, "text-anchor": "middle" }, "score → better to the model"),
       drawn("text", { class: "name", transform: `translate(13 ${middle}) rotate(-90)`, "text-anchor": "middle" }, "cost → worse"),
     ];
+    const below = drawn("g");
+    const number = () => below.replaceChildren(...steps(first(), first() + span, 8).map((value) =>
+      drawn("text", { x: x(value), y: bottom + 18, "text-anchor": "middle" }, String(value).replace("-", "−"))));
     const points = inside.map((i) => {
       const point = drawn("circle", { class: "point", r: 4 });
       point.addEventListener("click", () => select(i));
@@ -159,18 +165,19 @@
     const marks = roles.map((name) => drawn("g", { class: `role ${name}` }, drawn("path", { d: SHAPES[name] })));
     const labels = roles.map((name) => drawn("text", { class: `tell ${name}` }));
     const ring = drawn("circle", { class: "ring", r: 13 });
-    svg.replaceChildren(clip, ...axes, ...lines, drawn("g", {}, ...points), ring, ...marks, ...labels);
-    plane = { inside, x, y, points, lines, marks, labels, ring, ends: [low - room, low - room + span] };
+    svg.replaceChildren(clip, ...axes, below, ...lines, drawn("g", {}, ...points), ring, ...marks, ...labels);
+    plane = { inside, x, y, points, lines, marks, labels, ring, number, ends: () => [first(), first() + span] };
   }
   const move = (element, [x, y]) => { element.style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`; };
   const spot = (i) => [plane.x(score(now.round, now.segment, i)), plane.y(held.costs[i])];
 
   function place() {
+    plane.number();
     plane.inside.forEach((i, n) => move(plane.points[n], spot(i)));
     move(plane.ring, spot(current()));
     plane.lines.forEach((line, n) => {
       const slope = n ? -1 : 1, i = pick(now.round, n + 1, now.segment);
-      const [first, last] = plane.ends, from = score(now.round, now.segment, i);
+      const [first, last] = plane.ends(), from = score(now.round, now.segment, i);
       fill(line, {
         x1: plane.x(first), y1: plane.y(held.costs[i] + slope * (first - from)),
         x2: plane.x(last), y2: plane.y(held.costs[i] + slope * (last - from)),

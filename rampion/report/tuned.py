@@ -96,7 +96,7 @@ def curves(rounds: Sequence[Event], iterations: Sequence[Event], metric: str) ->
     def line(name: str, label: str, rows: Sequence[Event] = rounds) -> Line:
         return Line(label, [(n, row[name]) for n, row in enumerate(rows, 1) if row.get(name) is not None])
 
-    told = {"decoded": "first in the lists", "learnt": "chosen after learning", "dev": "dev, decoded"}
+    told = {"decoded": "first in the lists", "learnt": "after learning", "dev": "dev, decoded"}
     counts = {"listed": "listed", "candidates": "learnt from"}
     scores = [line("score", "tuned on"), line("dev", "held out")]
     drawn = charts(
