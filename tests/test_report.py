@@ -17,10 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoder.language import Language
-from rampion import Candidates, judge, load_references, load_weights
-from rampion.formats import read_lists
+from rampion import Candidates, Weights, judge, load_references, load_weights, save_weights
+from rampion.formats import read_lists, store
 from rampion.losses import FEAR, HOPE, MODEL, ORACLE
-from rampion.report import charts, markup
+from rampion.report import RunFolder, charts, markup
 from rampion.report.explorer import Judged, Looks, bends, levels, packed, rounds, unpacked
 from rampion.report.markup import tag
 from rampion.runs import Run
@@ -340,6 +340,33 @@ def test_a_sweep_shows_how_far_seeds_scatter(run, tmp_path):
     for trial in trials:
         assert trial["recipe"] in read.texts if trial["runs"] else trial["trouble"] in " ".join(read.texts)
     assert "Weights over 2 runs (1, 2)" in html
+
+
+def test_a_loop_with_a_decoder_shows_all_that_was_listed(run, tmp_path):
+    """A folder as such a run leaves it: lists, weights and an event of every iteration."""
+    judged = judged_of(run)
+    lists = judged.batch.candidates
+    parts = [lists.keep(lists.rank() < 5), lists.keep(lists.rank() > 2)]
+    config = {"recipe": "rampion", "source": "dev.src", "metric": "bleu", "alpha": 10.0, "base": "none",
+              "lenient": False, "refs": [str(run.parent / f"dev.ref.{n}") for n in range(2)]}  # fmt: skip
+    folder = RunFolder.begin(tmp_path / "loop", config, config["refs"])
+    for name in ("lists", "weights"):
+        (folder.path / name).mkdir()
+    for n, (part, vector) in enumerate(zip(parts, judged.weights.values(), strict=True), 1):
+        store.write(folder.path / "lists" / f"{n:03}.store", part)
+        save_weights(folder.path / "weights" / f"{n:03}.bin", Weights(lists.features, vector))
+        folder.event("iteration", {"iteration": n, "decoded": 10.0 + n, "learnt": 11.0 + n, "dev": 12.5 - n,
+                                   "moved": 0.5, "listed": len(part), "candidates": 100 * n,
+                                   "seconds": {"decoding": 3.0, "learning": 1.0}})  # fmt: skip
+    chosen = Weights(lists.features, judged.weights["start"])
+    folder.finish(chosen, chosen, {"metric": "BLEU", "signature": "tok:none", "iteration": 1})
+    good("report", folder.path)
+    html, read, held = Shown.of(folder.path / "report.html")
+    assert held["rounds"] == ["chosen: iteration 1", "iteration 2"]
+    assert held["chosen"] == 0
+    assert sorted(unpacked(held["texts"])) == sorted(lists.texts)
+    assert {"11.00", "12.00", "11.50", "dev.src", "6 s, 75%"} <= set(" ".join(read.texts).split()) | set(read.texts)
+    assert "BLEU of every decoding" in html
 
 
 @pytest.fixture(scope="module")
