@@ -75,7 +75,7 @@ def page_of(path: Path) -> Page:
         run = Run.open(path)
         return trained.page(run, *_named(run))
     if (path / "table.json").exists():
-        return swept.page(path, _parsed(path / "table.json"))
+        return swept.page(path, _trials(path / "table.json"))
     if RunFolder(path).begun:
         folder = RunFolder(path)
         judged, why = _judged(folder)
@@ -114,11 +114,20 @@ def _parsed(path: Path) -> Any:
         raise StoreError(f"{path}: is damaged; make it again") from error
 
 
+def _trials(path: Path) -> list[Mapping[str, Any]]:
+    from rampion.errors import InputError
+
+    found = _parsed(path)
+    if not isinstance(found, list) or not all(isinstance(one, dict) and "recipe" in one for one in found):
+        raise InputError(f"{path}: holds no table of rampion tune; name the folder of a run, or of several recipes")
+    return found
+
+
 def _results(path: Path) -> Mapping[str, Any]:
     from rampion.errors import InputError
 
     found = _parsed(path)
-    if not isinstance(found, dict) or "experiment" not in found:
+    if not isinstance(found, dict) or not {"experiment", "title", "note", "rows", "relations"} <= found.keys():
         raise InputError(f"{path}: holds no results of rampion reproduce; name a file that it has written, or a run")
     return found
 
