@@ -157,6 +157,7 @@ def results(experiment: Experiment, outcomes: Outcomes, found: Sequence[Finding]
         "experiment": experiment.name,
         "title": experiment.title,
         "note": experiment.note,
+        "columns": dict(experiment.columns),
         "rows": [
             {
                 "row": row.label,

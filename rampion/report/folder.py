@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from time import process_time
 from typing import Any, TypeVar
 
 from rampion import __version__, _kernels
@@ -18,6 +19,7 @@ from rampion.errors import InputError, StoreError
 from rampion.features import Weights
 from rampion.formats import weights as weight_files
 from rampion.formats.files import replacing
+from rampion.relevant import peak
 from rampion.training import Round
 
 T = TypeVar("T")
@@ -102,6 +104,16 @@ class RunFolder:
             if manifest.get(name) != facts[name]:
                 raise InputError(f"{self.path}: was begun with another {name}; take that again, or name another folder")
 
+    def changed(self, paths: Iterable[str]) -> str:
+        """What is wrong with the first of these inputs that is not what it was; nothing if all are."""
+        known = {one["path"]: one for one in self.manifest.get("inputs", [])}
+        for path in paths:
+            if not Path(path).is_file():
+                return f"{path} cannot be read again"
+            if _fingerprint(path) != known.get(path):
+                return f"{path} has changed since the run read it"
+        return ""
+
     @property
     def config(self) -> dict[str, Any]:
         return self._parsed("config.toml", tomllib.loads)
@@ -154,6 +166,8 @@ class RunFolder:
         else:
             weight_files.write(self.last_weights, last)
         weight_files.write(self.weights, weights)
+        told = {**self.manifest, "spent": {"CPU seconds": process_time(), "memory": peak()}}
+        self._write("manifest.json", json.dumps(told, indent=2, ensure_ascii=False) + "\n")
         self.event("done", facts)
 
     def _parsed(self, name: str, parse: Callable[[str], T]) -> T:

@@ -1,0 +1,178 @@
+"""Charts as inline SVG, drawn by hand: colours stand in the style sheet, lines differ in stroke and mark as well."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rampion.report.markup import Markup, folded, number, short, table, tag
+
+WIDTH, HEIGHT = 600, 300
+LEFT, RIGHT, TOP, BOTTOM = 68, 150, 14, 46
+LEADING = 15  # between two labels
+COLOURS = 6
+MARKS = (
+    "M-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0-7 0z",
+    "M-3.2-3.2h6.4v6.4h-6.4z",
+    "M0-4.2 4 3.2H-4z",
+    "M0-4.6 4.6 0 0 4.6-4.6 0z",
+    "M0 4.2 4-3.2H-4z",
+    "M-4-1.3h2.7V-4h2.6v2.7H4v2.6H1.3V4h-2.6V1.3H-4z",
+)
+
+
+class Line(NamedTuple):
+    """Points (x, y) of a line; `band` is how far runs spread around it (x, low, high)."""
+
+    label: str
+    points: Sequence[tuple[float, float]]
+    band: Sequence[tuple[float, float, float]] = ()
+
+
+class Scale(NamedTuple):
+    """From values to places."""
+
+    low: float
+    high: float
+    first: float
+    last: float
+    logarithmic: bool = False
+
+    def __call__(self, value: float) -> float:
+        low, high, at = map(math.log10, (self.low, self.high, value)) if self.logarithmic else (*self[:2], value)
+        return round(self.first + (at - low) / (high - low) * (self.last - self.first), 1)
+
+    def ticks(self) -> list[float]:
+        if not self.logarithmic:
+            return ticks(self.low, self.high)
+        low, high = math.ceil(math.log10(self.low) - 1e-9), math.floor(math.log10(self.high) + 1e-9)
+        return [10.0**power for power in range(low, high + 1, max(1, (high - low) // 5))]
+
+
+def ticks(low: float, high: float, most: int = 6) -> list[float]:
+    """Round numbers from low to high: 1, 2 or 5 times a power of ten apart."""
+    step = 10 ** math.floor(math.log10((high - low) / most))
+    step *= next(times for times in (1, 2, 5, 10, 20) if (high - low) / (times * step) <= most)
+    return [round(n * step, 12) for n in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)]
+
+
+def brief(value: float) -> str:
+    """A tick's label: 250k, 1.5M."""
+    if abs(value) >= 1e9 or abs(value) < 1e5:
+        return short(value)
+    return short(value / 1e6) + "M" if abs(value) >= 1e6 else short(value / 1e3) + "k"
+
+
+def widened(values: Sequence[float]) -> tuple[float, float]:
+    """The least and the greatest, some room around them."""
+    low, high = min(values), max(values)
+    room = 0.05 * (high - low) or 0.05 * abs(high) or 0.5
+    return low - room, high + room
+
+
+def chart(title: str, lines: Sequence[Line], x: str, y: str) -> Markup:
+    """Lines over a common x, each with its name at its end, and their numbers folded below."""
+    lines = [line for line in lines if line.points]
+    if not lines:
+        return Markup()
+    values = [value for line in lines for _, value in line.points]
+    values += [value for line in lines for _, *both in line.band for value in both]
+    logarithmic = min(values) > 0 and max(values) / min(values) > 1000
+    low, high = (min(values) / 1.5, max(values) * 1.5) if logarithmic else widened(values)
+    places = [at for line in lines for at, _ in line.points]
+    first, last = min(places), max(places)
+    across = Scale(first, last if last > first else first + 1, LEFT, WIDTH - RIGHT)
+    down = Scale(low, high, HEIGHT - BOTTOM, TOP, logarithmic)
+    labels = spread([(down(line.points[-1][1]), n) for n, line in enumerate(lines)])
+    drawn = [_line(line, n, across, down, labels[n]) for n, line in enumerate(lines)]
+    picture = tag(
+        "svg", *_axes(across, down, x, y), *drawn, viewBox=f"0 0 {WIDTH} {HEIGHT}", role="img", class_="chart",
+        aria_label=f"{title}: {y} by {x}; the numbers are in the table below",
+    )  # fmt: skip
+    return tag("figure", tag("figcaption", title), tag("div", picture, class_="wide"), _numbers(title, lines, x))
+
+
+def charts(*drawn: Markup) -> Markup:
+    """Side by side, where there is room."""
+    return tag("div", *drawn, class_="charts") if any(drawn) else Markup()
+
+
+def spread(heights: Sequence[tuple[float, int]]) -> dict[int, float]:
+    """Places of labels near to where they belong, none upon another."""
+    placed: dict[int, float] = {}
+    above = -math.inf
+    for height, n in sorted(heights):
+        placed[n] = above = max(height, above + LEADING)
+    below = HEIGHT - BOTTOM + LEADING / 2
+    for _, n in sorted(heights, reverse=True):
+        placed[n] = min(placed[n], below)
+        below = placed[n] - LEADING
+    return placed
+
+
+def _axes(across: Scale, down: Scale, x: str, y: str) -> list[Markup]:
+    bottom, parts = HEIGHT - BOTTOM, list[Markup]()
+    for value in down.ticks():
+        at = down(value)
+        parts.append(tag("line", x1=LEFT, x2=WIDTH - RIGHT, y1=at, y2=at, class_="grid"))
+        parts.append(tag("text", brief(value), x=LEFT - 8, y=at, dy="0.35em", text_anchor="end"))
+    for value in (at for at in across.ticks() if at == round(at)):
+        parts.append(tag("text", short(value), x=across(value), y=bottom + 18, text_anchor="middle"))
+    parts.append(tag("line", x1=LEFT, x2=WIDTH - RIGHT, y1=bottom, y2=bottom, class_="axis"))
+    parts.append(tag("text", x, x=(LEFT + WIDTH - RIGHT) / 2, y=HEIGHT - 8, text_anchor="middle", class_="name"))
+    turned = f"translate(14 {(TOP + bottom) / 2}) rotate(-90)"
+    parts.append(tag("text", y, transform=turned, text_anchor="middle", class_="name"))
+    return parts
+
+
+def _line(line: Line, n: int, across: Scale, down: Scale, label: float) -> Markup:
+    spots = [(across(x), down(y)) for x, y in line.points]
+    parts = list[Markup]()
+    if line.band:
+        edge = [(x, low) for x, low, _ in line.band] + [(x, high) for x, _, high in reversed(line.band)]
+        parts.append(tag("path", d=_path([(across(x), down(y)) for x, y in edge]) + "z", class_="band"))
+    parts.append(tag("path", d=_path(spots), class_="line"))
+    mark, apart = MARKS[n % len(MARKS)], max(1, len(spots) // 15)
+    for (x, y), (at, value) in list(zip(spots, line.points, strict=True))[::-apart]:
+        told = tag("title", f"{line.label}, {short(at)}: {number(value)}")
+        parts.append(tag("g", tag("path", d=mark), told, transform=f"translate({x} {y})", class_="mark"))
+    x, y = spots[-1]
+    parts.append(tag("path", d=f"M{x + 6} {y}L{WIDTH - RIGHT + 14} {label}", class_="leader"))
+    name = shortened(line.label), tag("title", line.label)
+    parts.append(tag("text", *name, x=WIDTH - RIGHT + 18, y=label, dy="0.35em", class_="label"))
+    return tag("g", *parts, class_=f"series c{n % COLOURS} s{n // COLOURS % 2}")
+
+
+def shortened(label: str, most: int = 18) -> str:
+    return label if len(label) <= most else label[: most - 1] + "…"
+
+
+def _path(spots: Sequence[tuple[float, float]]) -> str:
+    return "M" + "L".join(f"{x} {y}" for x, y in spots)
+
+
+def _numbers(title: str, lines: Sequence[Line], x: str) -> Markup:
+    columns = [dict(line.points) for line in lines]
+    places = sorted({at for column in columns for at in column})
+    rows = [[short(at), *(number(column.get(at)) for column in columns)] for at in places]
+    return folded("Numbers", table(title, [x, *(line.label for line in lines)], rows, words=()))
+
+
+def interval(value: float, low: float, high: float, least: float, most: float, beside: float | None = None) -> Markup:
+    """A value and how far it spreads, as a dot on a whisker between least and most; a stroke at what stands beside."""
+    across = Scale(least, most if most > least else least + 1, 6, 154)
+    parts = [tag("line", x1=across(low), x2=across(high), y1=9, y2=9, class_="whisker")]
+    if beside is not None and least <= beside <= most:
+        parts.insert(0, tag("line", x1=across(beside), x2=across(beside), y1=0, y2=18, class_="axis"))
+    parts.append(tag("circle", cx=across(value), cy=9, r=4, class_="dot"))
+    return tag("svg", *parts, viewBox="0 0 160 18", class_="interval", aria_hidden="true")
+
+
+def bar(value: float, greatest: float) -> Markup:
+    """A number as a bar from the middle, to the right where it is positive."""
+    length = 74 * abs(value) / greatest if greatest else 0
+    parts = [tag("rect", x=round(80 - length * (value < 0), 1), y=3, width=round(length, 1), height=12,
+                 class_="below" if value < 0 else "above"),
+             tag("line", x1=80, x2=80, y1=0, y2=18, class_="axis")]  # fmt: skip
+    return tag("svg", *parts, viewBox="0 0 160 18", class_="interval", aria_hidden="true")

@@ -1,0 +1,299 @@
+"""The k-best explorer: what weights after weights make of every list, small enough to stand in a page.
+
+Scores are whole numbers between the least and the greatest of a list and a round, so that they err by half a 65535th of
+that span. Who is predicted, hoped for, feared and best is what the losses say, from the scores themselves.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rampion.losses import FEAR, HOPE, MODEL, ORACLE
+from rampion.metrics import Metric
+from rampion.report.markup import Markup, Section, number, section, table, tag
+from rampion.stakes import Batch
+from rampion.text import References
+
+Reals = NDArray[np.float64]
+Rows = NDArray[np.int64]
+
+ROLES = {"prediction": MODEL, "hope": HOPE, "fear": FEAR, "oracle": ORACLE}
+START, CHOSEN = "start", "chosen"  # what rounds may be called
+SHOWN = 10  # rounds
+BUDGET = 2_750_000  # bytes in the page
+SEGMENTS = 2000  # at most; of more, those with the greatest regret
+FEATURES = 12  # of a candidate, those that move its score most
+STEPS = 65535
+WORST = 8  # segments of the table
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judged:
+    """Lists with what they cost, and the weights of the rounds, `chosen` among them."""
+
+    batch: Batch
+    references: References
+    weights: Mapping[str, Reals]
+    chosen: str
+    alpha: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Looks:
+    """Scores [round, candidate] and the picked candidates [round, role, segment] of the segments that have any."""
+
+    judged: Judged
+    scores: Reals
+    picks: Rows
+    segments: Rows
+
+    @classmethod
+    def at(cls, judged: Judged) -> Looks:
+        stakes = judged.batch.stakes
+        scores = np.stack([judged.batch.scores(vector) for vector in judged.weights.values()])
+        picks = np.stack([[side.picks(stakes, row) for side in ROLES.values()] for row in scores])
+        return cls(judged, scores, picks, np.flatnonzero(np.diff(stakes.bounds)))
+
+    @property
+    def chosen(self) -> int:
+        return list(self.judged.weights).index(self.judged.chosen)
+
+    @property
+    def regrets(self) -> Reals:
+        """[round, segment]: what the prediction costs more than the oracle."""
+        costs = self.judged.batch.stakes.costs
+        regrets: Reals = costs[self.picks[:, 0]] - costs[self.picks[:, 3]]
+        return regrets
+
+    def first(self, most: int) -> Looks:
+        """Segments with the greatest regret of the chosen weights, in their own order."""
+        kept = np.sort(np.argsort(-self.regrets[self.chosen], kind="stable")[:most])
+        return Looks(self.judged, self.scores, self.picks[:, :, kept], self.segments[kept])
+
+
+def rounds(count: int, chosen: int) -> list[int]:
+    """At most SHOWN of so many rounds, evenly spaced: the first, the chosen and the last among them."""
+    spaced = np.linspace(0, count - 1, min(count, SHOWN)).round().astype(int).tolist()
+    inner = [at for at in spaced if at not in (0, count - 1)]
+    if chosen not in spaced:
+        inner.remove(min(inner, key=lambda at: abs(at - chosen)))
+    return sorted({0, chosen, count - 1, *inner})
+
+
+def packed(judged: Judged, budget: int = BUDGET) -> dict[str, Any]:
+    """All that the page's script needs; where it would be too much, fewer candidates, and then fewer segments."""
+    looks = Looks.at(judged)
+    whole, limit = looks, judged.batch.stakes.longest
+    looks = looks.first(SEGMENTS)
+    while (used := len(json.dumps(held := _packed(looks, limit)))) > budget:
+        share = 0.95 * budget / used
+        if limit > 2 * len(ROLES):
+            limit = max(2 * len(ROLES), int(limit * share))
+        elif len(looks.segments) > 1:
+            looks = looks.first(max(1, int(len(looks.segments) * share)))
+        else:
+            break
+    held["note"] = _sampled(whole, looks, held["candidates"])
+    return held
+
+
+def _sampled(whole: Looks, looks: Looks, candidates: int) -> str:
+    """What is shown of what there is."""
+    before, now = len(whole.segments), len(looks.segments)
+    bounds = whole.judged.batch.stakes.bounds
+    there = int(np.diff(bounds)[looks.segments].sum())
+    parts = []
+    if now < before:
+        parts.append(f"the {now:,} of {before:,} segments with the greatest regret")
+    if candidates < there:
+        parts.append(
+            f"{candidates:,} of {there:,} candidates: all that any shown round predicts, hopes for or fears, "
+            "and others drawn evenly from every list"
+        )
+    return f"To keep the page small it holds {'; '.join(parts)}." if parts else ""
+
+
+def _packed(looks: Looks, limit: int) -> dict[str, Any]:
+    judged, segments = looks.judged, looks.segments
+    batch, names = judged.batch, judged.batch.candidates.segments
+    spans = [_kept(looks, s, limit) for s in range(len(segments))]
+    bounds = np.concatenate([[0], np.cumsum([len(span) for span in spans])])
+    kept = np.concatenate(spans) if spans else np.zeros(0, np.int64)
+    local = np.stack([np.searchsorted(span, looks.picks[:, :, s]) for s, span in enumerate(spans)], axis=2)
+    scores, lows, spread = _levels(looks.scores[:, kept], bounds)
+    return {
+        "roles": list(ROLES),
+        "rounds": list(judged.weights),
+        "chosen": looks.chosen,
+        "candidates": len(kept),
+        "bounds": _array(bounds, "Uint32"),
+        "scores": _array(bends(scores), "Uint16"),
+        "lows": _array(lows, "Float64"),
+        "spread": _array(spread, "Float64"),
+        "costs": _array(batch.stakes.costs[kept], "Float32"),
+        "places": _array(batch.candidates.rank()[kept] + 1, "Uint32"),
+        "picks": _array(local, "Uint16"),
+        "regrets": _array(looks.regrets, "Float32"),
+        "segments": _json([names[s] for s in segments.tolist()]),
+        "texts": _json(list(batch.candidates.texts.take(kept))),
+        "references": _json([judged.references[s] for s in segments.tolist()]),
+        **_moved(judged, kept, bounds, segments),
+    }
+
+
+def _kept(looks: Looks, s: int, limit: int) -> Rows:
+    """Of one list those that are ever marked, and others evenly, in the list's order."""
+    bounds, segment = looks.judged.batch.stakes.bounds, looks.segments[s]
+    start, end = int(bounds[segment]), int(bounds[segment + 1])
+    marked = np.unique(looks.picks[:, :, s])
+    others = np.setdiff1d(np.arange(start, end), marked, assume_unique=True)
+    room = min(len(others), max(0, limit - len(marked)))
+    return np.sort(np.concatenate([marked, others[np.arange(room) * len(others) // max(room, 1)]]))
+
+
+def _levels(scores: Reals, bounds: Rows) -> tuple[Reals, Reals, Reals]:
+    """Scores as STEPS levels between the least and the greatest of each list and round."""
+    lows = np.minimum.reduceat(scores, bounds[:-1], axis=1)
+    spread = np.maximum.reduceat(scores, bounds[:-1], axis=1) - lows
+    sizes = np.diff(bounds)
+    share = (scores - np.repeat(lows, sizes, axis=1)) / np.repeat(np.where(spread > 0, spread, 1.0), sizes, axis=1)
+    return np.rint(STEPS * share), lows, spread
+
+
+def bends(levels: Reals) -> NDArray[np.uint16]:
+    """How each round bends the way of a score so far (modulo 65536): less to write than the levels."""
+    start = np.zeros((2, levels.shape[1]), np.uint16)
+    return np.diff(np.vstack([start, levels.astype(np.uint16)]), n=2, axis=0)
+
+
+def levels(bends: NDArray[np.uint16]) -> NDArray[np.uint16]:
+    """The inverse of bends."""
+    return bends.cumsum(axis=0, dtype=np.uint16).cumsum(axis=0, dtype=np.uint16)
+
+
+def _moved(judged: Judged, kept: Rows, bounds: Rows, segments: Rows) -> dict[str, Any]:
+    """Of every candidate the features that moved its score most; with weights of one round, those that make it."""
+    vectors = np.stack(list(judged.weights.values()))
+    reach = np.ptp(vectors, axis=0) if len(vectors) > 1 else np.abs(vectors[0])
+    candidates = judged.batch.candidates
+    rows = candidates.take(kept, bounds, candidates.segments.take(segments)).rows()
+    owners = np.repeat(np.arange(len(kept)), np.diff(rows.entry_bounds))
+    strength = reach[rows.ids] * np.abs(rows.values)
+    order = np.lexsort((-strength, owners))
+    place = np.arange(len(order)) - np.repeat(rows.entry_bounds[:-1], np.diff(rows.entry_bounds))
+    order = order[(place < FEATURES) & (strength[order] > 0)]
+    used, entries = np.unique(rows.ids[order], return_inverse=True)
+    ends = np.cumsum(np.bincount(owners[order], minlength=len(kept)))
+    return {
+        "features": _json(list(candidates.features.names.take(used.astype(np.int64)))),
+        "weights": _array(vectors[:, used], "Float32"),
+        "entryBounds": _array(np.concatenate([[0], ends]), "Uint32"),
+        "entries": _array(entries, "Uint32"),
+        "values": _array(rows.values[order], "Float32"),
+    }
+
+
+DTYPES = {"Uint16": "<u2", "Uint32": "<u4", "Float32": "<f4", "Float64": "<f8"}
+
+
+def _array(array: NDArray[Any], kind: str) -> dict[str, str]:
+    """A typed array of JavaScript, row by row; the first bytes of all numbers, then the second ones, and so on."""
+    plain = np.ascontiguousarray(array, DTYPES[kind]).reshape(-1, 1)
+    return {"type": kind, "data": _squeezed(plain.view(np.uint8).T.tobytes())}
+
+
+def _json(facts: Sequence[Any]) -> dict[str, str]:
+    return {"type": "JSON", "data": _squeezed(json.dumps(facts, ensure_ascii=False).encode(errors="replace"))}
+
+
+def _squeezed(content: bytes) -> str:
+    return base64.b64encode(zlib.compress(content, 9)).decode()
+
+
+def unpacked(array: Mapping[str, str]) -> Any:
+    """What the page's script makes of an array."""
+    content = zlib.decompress(base64.b64decode(array["data"]))
+    if array["type"] == "JSON":
+        return json.loads(content)
+    kind = np.dtype(DTYPES[array["type"]])
+    planes = np.frombuffer(content, np.uint8).reshape(kind.itemsize, -1)
+    return np.ascontiguousarray(planes.T).view(kind).ravel()
+
+
+# The page's part
+
+
+def explorer(held: Mapping[str, Any], metric: Metric, alpha: float) -> Section | None:
+    """Controls and places that the script fills; without it, a sentence."""
+    cost = f"{alpha:g} × (1 − {metric.name})" if metric.higher_is_better else f"{alpha:g} × {metric.name}"
+    last = len(held["rounds"]) - 1
+    about = (
+        "Every point is a candidate of one list: to the right what the model scores higher, lower down what costs "
+        f"less (cost = {cost} of the sentence). The prediction has the highest score, the oracle the least cost; the "
+        "hope lies farthest towards the lower right (score − cost), the fear farthest towards the upper right "
+        "(score + cost), up to the dashed lines. Ramp losses raise the hope and lower the fear."
+    )
+    few = "" if last else "Only the chosen weights were kept; rampion tune --keep-rounds keeps those of every round."
+    find = tag(
+        "div",
+        tag("label", "Find ", tag("input", type="search", id="find", autocomplete="off",
+                                  placeholder="segment or words")),
+        tag("label", "Sort by ", tag("select", _option("regret", "regret"), _option("gain", "regret that is gone"),
+                                     _option("order", "order in the file"), id="sort")),
+        tag("p", "", id="found", role="status", class_="quiet"),
+        tag("ul", "", id="list", role="listbox", tabindex=0, aria_label="Segments"),
+        class_="finder",
+    )  # fmt: skip
+    step = tag(
+        "div",
+        tag("label", "Round", for_="round"),
+        tag("input", type="range", id="round", min=0, max=last, value=held["chosen"], step=1, disabled=not last),
+        tag("output", held["rounds"][held["chosen"]], id="shown", for_="round"),
+        class_="stepper",
+    )
+    plane = tag("div", step, tag("div", "", id="plane"), tag("p", "", id="said", role="status", class_="said"),
+                class_="seen")  # fmt: skip
+    parts = [tag("p", about, class_="lead"), *(tag("p", told, class_="quiet") for told in (held["note"], few) if told)]
+    return section(
+        "explorer", "k-best explorer", *parts,
+        Markup('<noscript><p class="quiet">The explorer needs JavaScript; all else on this page does not.</p>'
+               "<style>.explorer{display:none}</style></noscript>"),
+        tag("div", find, plane, tag("div", "", id="texts"), tag("div", "", id="moved"), class_="explorer",
+            aria_busy="true"),
+    )  # fmt: skip
+
+
+def _option(value: str, label: str) -> Markup:
+    return tag("option", label, value=value)
+
+
+def worst(judged: Judged) -> Markup:
+    """The segments where the chosen weights lose most."""
+    looks = Looks.at(judged)
+    regrets, candidates = looks.regrets[looks.chosen], judged.batch.candidates
+    rows = []
+    for s in np.argsort(-regrets, kind="stable")[:WORST].tolist():
+        prediction, _, _, oracle = looks.picks[looks.chosen, :, s].tolist()
+        segment = int(looks.segments[s])
+        said = tag(
+            "dl",
+            *(
+                tag("div", tag("dt", role), tag("dd", text, dir="auto"))
+                for role, text in (
+                    ("prediction", candidates.texts[prediction]),
+                    ("oracle", candidates.texts[oracle]),
+                    *(("reference", text) for text in judged.references[segment]),
+                )
+            ),
+            class_="said-of",
+        )
+        rows.append([candidates.segments[segment], number(float(regrets[s])), said])
+    return table("Where the chosen weights lose most", ["segment", "regret", "texts"], rows, words=(0, 2))

@@ -1,0 +1,116 @@
+"""The page of many runs of rampion tune on the same lists: recipes ranked, and how far seeds scatter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rampion.features import Weights
+from rampion.formats import weights as weight_files
+from rampion.report.charts import Line, chart, charts, interval
+from rampion.report.folder import RunFolder
+from rampion.report.markup import Markup, Section, duration, folded, number, section, table
+from rampion.report.page import Page, made, scattered
+
+
+class Runs(NamedTuple):
+    """Of one recipe: the folder, the rounds and the weights of every run."""
+
+    folders: list[RunFolder]
+    rounds: list[list[Mapping[str, Any]]]
+    weights: list[Weights]
+
+    @classmethod
+    def found(cls, out: Path, recipe: str) -> Runs:
+        """OUT/RECIPE, or OUT/RECIPE.SEED each."""
+        seeded = sorted((path for path in out.glob(f"{recipe}.*") if path.suffix[1:].isdigit()), key=_seed)
+        folders = [RunFolder(path) for path in [out / recipe, *seeded]]
+        done = [folder for folder in folders if folder.begun and folder.weights.exists()]
+        rounds: list[list[Mapping[str, Any]]] = [
+            [event for event in folder.events if event["event"] == "round"] for folder in done
+        ]
+        return cls(done, rounds, [weight_files.read(folder.weights) for folder in done])
+
+
+def _seed(path: Path) -> int:
+    return int(path.suffix[1:])
+
+
+def page(out: Path, trials: Sequence[Mapping[str, Any]]) -> Page:
+    """`trials` is what table.json holds."""
+    runs = {trial["recipe"]: Runs.found(out, trial["recipe"]) for trial in trials if trial["runs"]}
+    done = [event for found in runs.values() for event in found.folders[0].events if event["event"] == "done"]
+    metric, signature = (done[0][name] if done else None for name in ("metric", "signature"))
+    best = next((trial for trial in trials if trial["runs"]), None)
+    figures = [("recipes", str(len(trials))), ("runs", str(sum(trial["runs"] for trial in trials)))]
+    if best:
+        figures.append((f"best: {best['recipe']}", number((best["dev"] or best["tuned"])["mean"])))
+    several = {recipe: found for recipe, found in runs.items() if len(found.weights) > 1}
+    first = next(iter(runs.values())).folders[0] if runs else None
+    return Page(
+        out.resolve().name,
+        f"Recipes on the same lists for {metric}, the best first",
+        figures,
+        [
+            _ranked(trials),
+            _curves(runs, metric or "score"),
+            section("weights", "Weights over seeds", *(_weights(name, found) for name, found in several.items()))
+            if several else None,
+            made(first, signature) if first else None,
+        ],
+    )  # fmt: skip
+
+
+def _ranked(trials: Sequence[Mapping[str, Any]]) -> Section | None:
+    held_out = any(trial["dev"] for trial in trials)
+    name = "dev" if held_out else "tuned"
+    scores = [trial[name][end] for trial in trials if trial[name] for end in ("min", "max")]
+    rows = []
+    for trial in trials:
+        if not (score := trial[name]):
+            continue
+        picture = interval(score["mean"], score["min"], score["max"], min(scores), max(scores))
+        sd = number(score["sd"], 2) if trial["runs"] > 1 else ""
+        rows.append([trial["recipe"], str(trial["runs"]), number(trial["tuned"]["mean"], 2),
+                     *([number(score["mean"], 2)] if held_out else []), sd, picture, duration(trial["seconds"]),
+                     number(trial["distance"], 4)])  # fmt: skip
+    head = ["recipe", "runs", "tuned", *(["held out"] if held_out else []), "sd", "least to greatest", "CPU time",
+            "distance of weights"]  # fmt: skip
+    failed = [f"{trial['recipe']}: {trial['trouble']}" for trial in trials if trial["trouble"]]
+    trouble = [table("What failed", ["recipe and why"], [[told] for told in failed])] if failed else []
+    return section("ranked", "Recipes", table("Means over runs", head, rows), *trouble)
+
+
+def _curves(runs: Mapping[str, Runs], metric: str) -> Section | None:
+    drawn = [
+        chart(title, [line for recipe, found in runs.items() for line in _line(recipe, found.rounds, name)],
+              "round", metric)
+        for name, title in (("score", f"{metric} on the lists tuned on"), ("dev", f"{metric} on held-out lists"))
+    ]  # fmt: skip
+    return section("curves", "Learning curves", charts(*drawn))
+
+
+def _line(recipe: str, rounds: Iterable[Sequence[Mapping[str, Any]]], name: str) -> list[Line]:
+    """The mean of runs that went on as long as the shortest; around it, least to greatest."""
+    columns = [[row[name] for row in run if row.get(name) is not None] for run in rounds]
+    if not (length := min(map(len, columns), default=0)):
+        return []
+    values = np.array([column[:length] for column in columns])
+    at = range(1, length + 1)
+    band = list(zip(at, values.min(axis=0).tolist(), values.max(axis=0).tolist(), strict=True))
+    return [Line(recipe, list(zip(at, values.mean(axis=0).tolist(), strict=True)), band if len(columns) > 1 else ())]
+
+
+def _weights(recipe: str, found: Runs) -> Markup:
+    """Scaled to a length of 1: candidates are chosen by the direction alone."""
+    scaled = [_scaled(weights) for weights in found.weights]
+    seeds = [folder.path.suffix[1:] or "the recipe's seed" for folder in found.folders]
+    return folded(recipe, scattered(scaled, seeds), shown=True)
+
+
+def _scaled(weights: Weights) -> dict[str, float]:
+    length = float(np.linalg.norm(weights.vector)) or 1.0
+    return dict(zip(weights.features.names, (weights.vector / length).tolist(), strict=True))

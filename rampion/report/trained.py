@@ -1,0 +1,80 @@
+"""The page of a run of rampion train."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from rampion.relevant import Iteration
+from rampion.report.charts import Line, bar, chart, charts
+from rampion.report.markup import Section, number, section, table, tag
+from rampion.report.page import Page, made, spent
+from rampion.runs import Run
+
+Table = Mapping[str, Mapping[str, Any]]
+
+
+def page(run: Run, templates: Table, weights: Table) -> Page:
+    """`templates` and `weights` as `rampion weights` tells them of the chosen iteration."""
+    rows, best, config = run.rows, run.chosen, run.folder.config
+    return Page(
+        run.folder.path.resolve().name,
+        f"{config['recipe']} with the features {config.get('features', '')}, trained on {config.get('corpus', '')}; "
+        f"iteration {best.iteration} is best on dev",
+        [("dev BLEU", number(best.dev)), ("test BLEU", number(best.test)), ("features", f"{best.features:,}"),
+         ("candidates", f"{best.candidates:,}")],
+        [
+            _curves(rows),
+            _iterations(rows),
+            _weights(templates, weights),
+            spent([asdict(row) for row in rows], run.folder.manifest),
+            made(run.folder),
+        ],
+    )  # fmt: skip
+
+
+def _lines(rows: Sequence[Iteration], **names: str) -> list[Line]:
+    return [Line(label, [(row.iteration, getattr(row, name)) for row in rows]) for name, label in names.items()]
+
+
+def _curves(rows: Sequence[Iteration]) -> Section | None:
+    x = "iteration"
+    epochs = [Line(f"iteration {row.iteration}", list(enumerate(row.objective, 1))) for row in (rows[0], rows[-1])]
+    return section(
+        "curves", "Learning curves",
+        charts(
+        chart("BLEU", _lines(rows, train="train (sentences)", dev="dev", test="test"), x, "BLEU"),
+        chart("Loss of every epoch", epochs[: min(2, len(rows))], "epoch", "loss of a sentence"),
+        chart("What was learnt from", _lines(rows, features="features", awake="that learn", candidates="candidates"),
+              x, ""),
+        ),
+    )  # fmt: skip
+
+
+def _iterations(rows: Sequence[Iteration]) -> Section | None:
+    head = ["iteration", "gain", "train", "dev", "test", "features", "candidates", "fresh"]
+    cells = [
+        [str(row.iteration), *(number(x, 2) for x in (100 * row.gain, row.train, row.dev, row.test)),
+         *(f"{count:,}" for count in (row.features, row.candidates, row.fresh))]
+        for row in rows
+    ]  # fmt: skip
+    return section("iterations", "Iterations", table("Scores are percentages", head, cells))
+
+
+def _weights(templates: Table, weights: Table) -> Section | None:
+    kinds = [[tag("code", name), f"{row['features']:,}", f"{row['nonzero']:,}", number(row["norm"], 4)]
+             for name, row in templates.items()]  # fmt: skip
+    greatest = max((abs(row["weight"]) for row in weights.values()), default=0.0)
+    rows = [
+        [tag("code", name), number(row["weight"], 4), bar(row["weight"], greatest),
+         f"{row['count']:,}" if "count" in row else ""]
+        for name, row in weights.items()
+    ]  # fmt: skip
+    if not rows:
+        return None
+    return section(
+        "weights", "Weights",
+        *([table("By template", ["template", "features", "nonzero", "norm"], kinds)] if kinds else []),
+        table("Largest weights", ["feature", "weight", "", "count"], rows),
+    )  # fmt: skip

@@ -1,0 +1,110 @@
+"""The page of a run of rampion tune."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+from rampion.formats import weights as weight_files
+from rampion.report.charts import Line, chart, charts
+from rampion.report.explorer import START, Judged, explorer, packed, worst
+from rampion.report.folder import RunFolder
+from rampion.report.markup import Section, number, section, table, tag
+from rampion.report.page import Page, made, spent, weighing
+
+Event = Mapping[str, Any]
+
+
+def page(folder: RunFolder, judged: Judged | None, why: str = "") -> Page:
+    """`judged` are the lists and the weights to explore; without them, `why` there are none."""
+    events = folder.events
+    rounds, iterations = ([event for event in events if event["event"] == kind] for kind in ("round", "iteration"))
+    done = next((event for event in events if event["event"] == "done"), None)
+    config, weights = folder.config, weight_files.read(folder.weights) if folder.weights.exists() else None
+    held = packed(judged) if judged else None
+    metric = (done or config)["metric"]
+    return Page(
+        folder.path.resolve().name,
+        f"{config['recipe']}, tuned on {', '.join(config.get('lists') or [config.get('source', '')])} for {metric}"
+        + ("" if done else "; the run has not finished"),
+        _figures(done, iterations) if done else (),
+        [
+            standings(done) if done else None,
+            curves(rounds, iterations, metric),
+            explorer(held, judged.batch.metric, judged.alpha) if judged and held else _unexplored(why),
+            section("worst", "Most to gain", worst(judged)) if judged else None,
+            weighing(weights, _before(judged)) if weights else None,
+            spent(iterations or rounds, folder.manifest),
+            made(folder, done["signature"] if done else None),
+        ],
+        held,
+    )
+
+
+def _before(judged: Judged | None) -> dict[str, float] | None:
+    """The weights that the run began with, where they are known."""
+    if judged is None or START not in judged.weights:
+        return None
+    return dict(zip(judged.batch.candidates.features.names, judged.weights[START].tolist(), strict=True))
+
+
+def _unexplored(why: str) -> Section | None:
+    return section("explorer", "k-best explorer", tag("p", why, class_="quiet"))
+
+
+def _figures(done: Event, iterations: Sequence[Event]) -> list[tuple[str, str]]:
+    if "before" not in done:
+        told = {"tuned": done["tuned"]} if "tuned" in done else {}
+        if iterations:
+            best = iterations[done["iteration"] - 1]
+            told = {"first decoding": iterations[0]["decoded"], "learnt": best["learnt"], "dev": best["dev"]}
+        return [(name, number(score)) for name, score in told.items() if score is not None]
+    held = [("held out", number(done["dev"]["after"]["chosen"]))] if done.get("dev") else []
+    told = {"as listed": done["before"]["listed"], "tuned": done["after"]["chosen"]}
+    return [*((name, number(score)) for name, score in told.items()), *held,
+            ("oracle", number(done["after"]["oracle"]))]  # fmt: skip
+
+
+def standings(done: Event) -> Section | None:
+    """What the weights choose, on the lists and on held-out ones, beside the best and the worst of them."""
+    if "before" not in done:
+        return None
+    sides = [done, *([done["dev"]] if done.get("dev") else [])]
+    told = {
+        "as listed": ("before", "listed"), "initial weights": ("before", "chosen"), "tuned": ("after", "chosen"),
+        "last round": ("last", "chosen"), "oracle": ("after", "oracle"), "worst": ("after", "worst"),
+    }  # fmt: skip
+    places = 2 if max(side[when][what] for side in sides for when, what in told.values()) >= 2 else 4
+    rows = []
+    for name, (when, what) in told.items():
+        scores = [side[when][what] for side in sides]
+        if name != "last round" or done["round"]:
+            gains = [score - side["before"]["listed"] for score, side in zip(scores, sides, strict=True)]
+            pairs = zip(scores, gains, strict=True)
+            cells = [(number(score, places), number(gain, places, sign=True)) for score, gain in pairs]
+            rows.append([name, *chain.from_iterable(cells)])
+    columns = ["on the lists", "held out"][: len(sides)]
+    head = [done["metric"], *(cell for column in columns for cell in (column, "gain"))]
+    return section("standing", "What was gained", table("Corpus scores", head, rows))
+
+
+def curves(rounds: Sequence[Event], iterations: Sequence[Event], metric: str) -> Section | None:
+    """Scores, loss and steps of all rounds; of a loop with a decoder, of all iterations."""
+    x = "round of all iterations" if any(row["iteration"] > 1 for row in rounds) else "round"
+
+    def line(name: str, label: str, rows: Sequence[Event] = rounds) -> Line:
+        return Line(label, [(n, row[name]) for n, row in enumerate(rows, 1) if row.get(name) is not None])
+
+    told = {"decoded": "first in the lists", "learnt": "after learning", "dev": "dev, decoded"}
+    counts = {"listed": "listed", "candidates": "learnt from"}
+    scores = [line("score", "tuned on"), line("dev", "held out")]
+    drawn = charts(
+        chart(f"{metric} of every decoding", [line(*pair, iterations) for pair in told.items()], "iteration", metric),
+        chart("Candidates", [line(*pair, iterations) for pair in counts.items()], "iteration", "candidates"),
+        chart(f"{metric} of what the weights choose", scores, x, metric),
+        chart("Loss of all lists", [line("loss", "loss")], x, "loss"),
+        chart("How far the weights moved", [line("moved", "moved")], x, "distance"),
+        chart("Candidates that the model spreads over", [line("effective", "candidates")], x, "candidates"),
+    )
+    return section("curves", "Learning curves", drawn)

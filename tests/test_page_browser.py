@@ -1,0 +1,219 @@
+"""The page in a headless browser: it complains of nothing, fetches nothing, and obeys the keyboard.
+
+Runs where a Chromium is found (RAMPION_BROWSER names one). .ci/run sets RAMPION_NEEDS_BROWSER, and then it must be.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+from browser import PROGRAM, browser
+from command import good, write_task
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not PROGRAM and "RAMPION_NEEDS_BROWSER" not in os.environ, reason="there is no Chromium"),
+]
+
+READY = "document.querySelector('.explorer') && !document.querySelector('.explorer').ariaBusy"
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("page")
+    write_task(folder)
+    good("tune", folder / "dev.jsonl", "--recipe", "rampion", "--set", "rate=0.01", "--out", folder / "run",
+         "--keep-rounds")  # fmt: skip
+    good("report", folder / "run")
+    return folder / "run" / "report.html"
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory):
+    assert PROGRAM, "RAMPION_NEEDS_BROWSER is set, and there is no Chromium; install one (apt-get install chromium)"
+    with browser(tmp_path_factory.mktemp("profile")) as tab:
+        yield tab
+
+
+@pytest.fixture
+def tab(opened, page):
+    opened.events.clear()
+    opened.open(page, READY)
+    yield opened
+    assert opened.complaints == []
+    assert [url for url in opened.fetched if not url.startswith("file:")] == []
+
+
+def focused(tab):
+    return tab.see("document.activeElement.id || document.activeElement.tagName")
+
+
+def test_it_loads_and_shows_a_segment(tab):
+    assert tab.see("document.querySelectorAll('#list li').length") == 24
+    assert tab.see("document.querySelectorAll('#plane .point').length") == 8
+    assert tab.see("document.querySelector('#texts h3').textContent").startswith("Segment ")
+    assert tab.see("document.querySelectorAll('#moved tbody tr').length") > 1
+    assert "prediction" in tab.see("document.querySelector('#said').textContent")
+
+
+def test_tab_goes_from_control_to_control_and_shows_where(tab):
+    tab.see("document.querySelector('#explorer').scrollIntoView(), document.querySelector('#find').focus()")
+    order = [focused(tab)]
+    for _ in range(4):
+        tab.press("Tab")
+        order.append(focused(tab))
+        assert tab.see("getComputedStyle(document.activeElement).outlineStyle") != "none", order
+    assert order == ["find", "sort", "list", "round", "svg"]
+
+
+def test_arrows_choose_segments(tab):
+    tab.see("document.querySelector('#list').focus()")
+    heading = "document.querySelector('#texts h3').textContent"
+    chosen = "document.querySelector('#list [aria-selected=true]').textContent"
+    seen = [(tab.see(heading), tab.see(chosen))]
+    for key in ("ArrowDown", "End", "Home"):
+        tab.press(key)
+        seen.append((tab.see(heading), tab.see(chosen)))
+    assert seen[0] == seen[3]
+    assert len(set(seen)) == 3
+    active = tab.see("document.querySelector('#list').getAttribute('aria-activedescendant')")
+    assert tab.see(f"document.getElementById('{active}').ariaSelected") == "true"
+    regrets = tab.see("[...document.querySelectorAll('#list .cost')].map(cell => Number(cell.textContent))")
+    assert regrets == sorted(regrets, reverse=True)
+
+
+def test_the_slider_steps_through_the_rounds_and_candidates_move(tab):
+    tab.see("document.querySelector('#round').focus()")
+    place = "[...document.querySelectorAll('#plane .point')].map(point => point.style.transform).join()"
+    shown = "document.querySelector('#shown').textContent"
+    assert tab.see(shown) == "chosen: round 10"
+    last = tab.see(place)
+    tab.press("Home")
+    assert tab.see(shown) == "start"
+    first = tab.see(place)
+    tab.press("ArrowRight")
+    assert tab.see(shown) == "round 1"
+    assert len({first, tab.see(place), last}) == 3
+
+
+def test_arrows_and_letters_go_through_candidates(tab):
+    tab.see("document.querySelector('#plane svg').focus()")
+    said = "document.querySelector('#said').textContent"
+    told = {}
+    for key in "phof":
+        tab.press(key)
+        told[key] = tab.see(said)
+    names = {"p": "prediction", "h": "hope", "f": "fear", "o": "oracle"}
+    assert all(names[key] in words.split(":")[0] for key, words in told.items())
+    costs = []
+    for _ in range(8):
+        tab.press("ArrowDown")
+        costs.append(float(tab.see(said).split()[-1]))
+    assert costs == sorted(costs, reverse=True)
+    assert "oracle" in tab.see(said) or costs[-1] == float(told["o"].split()[-1])
+
+
+def test_search_and_sort(tab):
+    tab.see("document.querySelector('#find').focus()")
+    word = tab.see("document.querySelector('#texts .reference td:last-child').textContent.split(' ')[0]")
+    tab.press(*word)
+    found = tab.see("document.querySelectorAll('#list li').length")
+    assert 0 < found <= 24
+    assert tab.see("document.querySelector('#found').textContent") == f"{found} of 24 segments"
+    tab.press(*"qqqq")
+    assert tab.see("document.querySelectorAll('#list li').length") == 0
+    tab.see("document.querySelector('#find').value = ''; document.querySelector('#sort').focus()")
+    tab.press("ArrowDown", "ArrowDown")
+    order = "[...document.querySelectorAll('#list .id')].map(cell => cell.textContent).join()"
+    assert tab.see(order) == ",".join(str(n) for n in range(24))
+
+
+def test_what_moved_a_candidate_adds_up(tab):
+    cells = tab.see("[...document.querySelectorAll('#moved tbody td:nth-child(5)')].map(cell => cell.textContent)")
+    amounts = [float(cell.replace("−", "-")) for cell in cells]
+    total = tab.see("document.querySelector('#moved p').textContent.match(/: ([+−]?[0-9.]+) since/)[1]")
+    assert sum(amounts) == pytest.approx(float(total.replace("−", "-")), abs=1e-3)
+    assert tab.see("document.querySelectorAll('#moved select').length") == 2
+
+
+def test_hostile_texts_are_shown_as_they_are(opened, tmp_path):
+    text = "</script><script>document.title = 'taken'</script><b onclick=x>&amp; שלום"
+    record = {"refs": [text], "hyps": [{"text": text, "feats": {text.split()[0]: 1.0}}, {"text": "a", "feats": {}}]}
+    lines = (json.dumps({"id": f"{n}<i>", **record}) + "\n" for n in range(3))
+    (tmp_path / "lists.jsonl").write_text("".join(lines))
+    good("tune", tmp_path / "lists.jsonl", "--out", tmp_path / "run", "--set", "rounds=1")
+    good("report", tmp_path / "run")
+    opened.events.clear()
+    opened.open(tmp_path / "run" / "report.html", READY)
+    shown = opened.see("document.querySelector('#texts .reference td:last-child').textContent")
+    assert (opened.see("document.title"), shown) == ("run – Rampion", text)
+    assert opened.see("document.querySelectorAll('main b, main i').length") == 0
+    assert opened.complaints == []
+
+
+def test_what_the_console_says_and_what_is_fetched_is_noticed(opened, tmp_path):
+    (tmp_path / "bad.html").write_text("<script>console.error('no'); fetch('http://127.0.0.1:1/'); none()</script>")
+    opened.events.clear()
+    opened.open(tmp_path / "bad.html")
+    opened.wait("new Promise(done => setTimeout(() => done(true), 200))")
+    assert len(opened.complaints) >= 2
+    assert "http://127.0.0.1:1/" in opened.fetched
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1200])
+def test_nothing_is_wider_than_the_screen_and_nothing_jumps(opened, page, scheme, width):
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    opened.ask("Emulation.setEmulatedMedia", features=features)
+    opened.ask("Emulation.setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=False)
+    opened.open(page, READY)
+    assert opened.see("document.documentElement.scrollWidth") <= width
+    assert opened.see(f"({SHIFT})()") < 0.1
+    assert opened.see(f"({CONTRAST})()") == []
+    opened.ask("Emulation.clearDeviceMetricsOverride")
+    opened.ask("Emulation.setEmulatedMedia", features=[])
+
+
+# How far things have moved by themselves since the page began to load.
+SHIFT = """() => new Promise(done => {
+  new PerformanceObserver(list => done(list.getEntries().reduce((sum, entry) => sum + entry.value, 0)))
+    .observe({type: 'layout-shift', buffered: true});
+  setTimeout(() => done(0), 300);
+})"""
+
+# Texts whose colour has less contrast with the page than WCAG's 4.5.
+CONTRAST = """() => {
+  const light = (colour) => colour.match(/[0-9.]+/g).slice(0, 3).map(c => c / 255)
+    .map(c => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, c, n) => sum + c * [0.2126, 0.7152, 0.0722][n], 0);
+  const paper = light(getComputedStyle(document.body).backgroundColor);
+  const poor = (element) => {
+    const style = getComputedStyle(element), ink = light(element.closest('svg') ? style.fill : style.color);
+    return (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05) < 4.5;
+  };
+  const told = [...document.querySelectorAll('p, td, th, dt, dd, a, h2, label, svg text, ins, del, .verdict')];
+  return told.filter(poor).map(element => element.outerHTML.slice(0, 80));
+}"""
+
+
+def test_without_scripts_the_rest_stands(opened, page):
+    opened.ask("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        opened.open(page)
+        shown = "document.querySelector('.explorer').getBoundingClientRect().height"
+        assert opened.see(shown) == 0
+        assert opened.see("document.querySelectorAll('#curves svg').length") >= 3
+        assert "needs JavaScript" in opened.see("document.querySelector('#explorer noscript').textContent")
+    finally:
+        opened.ask("Emulation.setScriptExecutionDisabled", value=False)
+
+
+def test_it_prints(opened, page):
+    opened.open(page, READY)
+    paper = opened.ask("Page.printToPDF", printBackground=False)
+    assert len(paper["data"]) > 10_000
+    opened.ask("Emulation.setEmulatedMedia", media="print")
+    assert opened.see("getComputedStyle(document.querySelector('.finder')).display") == "none"
+    opened.ask("Emulation.setEmulatedMedia", media="")
