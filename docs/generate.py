@@ -305,7 +305,8 @@ def printed(command: str, folder: Path) -> str:
     words = shlex.split(command)
     if words[0] == "rampion":
         words[:1] = [sys.executable, "-P", "-m", "rampion"]
-    environment = os.environ | {"PYTHONPATH": str(Path(rampion.__path__[0]).parent), "NO_COLOR": "1"}
+    usual = {name: value for name, value in os.environ.items() if name != "RAMPION_KERNELS"}  # plain ones say so
+    environment = usual | {"PYTHONPATH": str(Path(rampion.__path__[0]).parent), "NO_COLOR": "1"}
     environment["PATH"] = f"{shim().name}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         words, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True

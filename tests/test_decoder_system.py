@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import time
 
 import numpy as np
 import pytest
@@ -46,11 +45,9 @@ def copied(folder, place):
     return shutil.copytree(folder, place / "copy")
 
 
-def test_a_tiny_system_is_ready_in_no_time_and_translates(corpus, tmp_path):
+def test_a_tiny_system_is_made_stage_by_stage_and_translates(corpus, tmp_path):
     stages = list[str]()
-    start = time.process_time()
     system = System.prepare(corpus, tmp_path / "new", progress=lambda stage, done, total: stages.append(stage))
-    assert time.process_time() - start < 3
     assert list(dict.fromkeys(stages)) == ["language model", "aligning", "counting blocks", "weighing blocks"]
     assert {path.name for path in (tmp_path / "new").iterdir()} == FILES
     decoder = system.decoder(reordering=MON, beam=10, pops=50)

@@ -54,16 +54,18 @@ def collect(
     counts: NDArray[np.float64],
 ) -> None:
     """Add the posteriors of the pairs whose source word is one of low to high - 1 to the counts of their cells."""
-    sums, cells, tokens = counts.tolist(), pairs.cells.tolist(), words.tolist()
+    sums = dict[int, float]()  # of the cells met: other threads fill in the others
+    cells, tokens = pairs.cells.tolist(), words.tolist()
     found, base = posteriors.tolist(), int(pairs.offsets[first])
     for s in range(first, last):
         at, length = int(pairs.offsets[s]), int(pairs.target_bounds[s + 1] - pairs.target_bounds[s])
         for token in range(int(pairs.source_bounds[s]), int(pairs.source_bounds[s + 1])):
             if low <= tokens[token] < high:
                 for pair in range(at, at + length):
-                    sums[cells[pair]] += found[pair - base]
+                    cell = cells[pair]
+                    sums[cell] = sums.get(cell, float(counts[cell])) + found[pair - base]
             at += length
-    counts[:] = sums
+    counts[list(sums)] = list(sums.values())
 
 
 def normalise(
