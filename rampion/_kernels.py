@@ -17,6 +17,7 @@ MODULES = {
     "epoch": ("epoch",),
     "expect": ("expect",),
     "gather": ("gather",),
+    "group": ("group",),
     "intern": ("find", "intern"),
     "keys": ("enter", "listed", "locate", "refresh", "settle", "weigh"),
     "mira": ("mira",),
@@ -24,6 +25,7 @@ MODULES = {
     "pack": ("pack",),
     "pairs": ("pairs",),
     "parse": ("cut", "parse"),
+    "pool": ("pool", "scatter", "tally"),
     "prints": ("prints",),
     "rank": ("rank", "regress"),
     "refine": ("refine",),
@@ -63,6 +65,7 @@ if TYPE_CHECKING:
     from rampion._core.epoch import epoch as epoch
     from rampion._core.expect import expect as expect
     from rampion._core.gather import gather as gather
+    from rampion._core.group import group as group
     from rampion._core.intern import find as find
     from rampion._core.intern import intern as intern
     from rampion._core.keys import enter as enter
@@ -77,6 +80,9 @@ if TYPE_CHECKING:
     from rampion._core.pairs import pairs as pairs
     from rampion._core.parse import cut as cut
     from rampion._core.parse import parse as parse
+    from rampion._core.pool import pool as pool
+    from rampion._core.pool import scatter as scatter
+    from rampion._core.pool import tally as tally
     from rampion._core.prints import prints as prints
     from rampion._core.rank import rank as rank
     from rampion._core.rank import regress as regress

@@ -67,6 +67,21 @@ class Lists(NamedTuple):
         """The most candidates of one segment."""
         return int(np.diff(self.bounds).max(initial=0))
 
+    def part(self, first: int, last: int) -> Lists:
+        """Segments first to last, over the same arrays."""
+        (start, end), dictionary = self.bounds[[first, last]], self.feature_bounds[[first, last]]
+        entries = slice(*self.entry_bounds[[start, end]])
+        return Lists(
+            self.bounds[first : last + 1] - start,
+            self.dense[self.width * start : self.width * end],
+            self.width,
+            self.features[slice(*dictionary)],
+            self.feature_bounds[first : last + 1] - dictionary[0],
+            self.entries[entries],
+            self.entry_bounds[start : end + 1] - entries.start,
+            self.values[entries],
+        )
+
     def counted(self) -> Lists:
         """Without values, if all of them are small counts."""
         values = self.values

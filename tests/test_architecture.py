@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # A room imports only rooms to its left; rooms of one row may import each other.
 FLOW = (
-    "text spans clock",
+    "text spans clock threads",
     "vocab features keys",
     "records",
     "metrics",
@@ -23,7 +23,7 @@ FLOW = (
     "decoders",
     "losses pairwise expected ranking",
     "updates",
-    "slabs",
+    "slabs groups",
     "solvers mert mira pro passes",
     "policies",
     "recipes",

@@ -1,0 +1,83 @@
+"""Scores and gradients of grouped features (S11.2): weights meet features once a segment, and candidates only groups.
+
+Order of summation: a group's weights in the order of its features; then as in segment.pxd, with the groups, and behind
+them the same groups with the other sign, for sparse features.
+A feature's gradient is added up segment by segment, whichever range of features a call is for.
+Twin: rampion/_reference/pool.py
+"""
+
+from rampion._core.segment cimport add_slopes, fill_scores
+from rampion._core.types cimport id_t, real, row_t
+
+
+def tally(grouped, const real[::1] weights, real[::1] scratch, real[::1] scores):
+    """Fill scores; scratch holds the widest segment's dense weights and twice those of its groups."""
+    cdef const row_t[::1] bounds = grouped.bounds, feature_bounds = grouped.feature_bounds
+    cdef const row_t[::1] entry_bounds = grouped.entry_bounds, group_bounds = grouped.group_bounds
+    cdef const real[::1] dense = grouped.dense, values = grouped.values
+    cdef const id_t[::1] features = grouped.features, groups = grouped.groups, entries = grouped.entries
+    cdef row_t width = grouped.width, s, j, size
+    with nogil:
+        for j in range(width):
+            scratch[j] = weights[j]
+        for s in range(bounds.shape[0] - 1):
+            size = group_bounds[s + 1] - group_bounds[s]
+            for j in range(width, width + size):
+                scratch[j] = 0.0
+            for j in range(feature_bounds[s], feature_bounds[s + 1]):
+                scratch[width + groups[j]] += weights[features[j]]
+            for j in range(width, width + size):
+                scratch[size + j] = -scratch[j]
+            fill_scores(
+                dense, width, entries, entry_bounds, values, bounds[s], bounds[s + 1], scratch, scores, bounds[s]
+            )
+
+
+def pool(grouped, const real[::1] slopes, real[::1] scratch, real[::1] pooled):
+    """Fill pooled, segment by segment: the sum of slope * value for each dense feature, then for each group."""
+    cdef const row_t[::1] bounds = grouped.bounds, group_bounds = grouped.group_bounds
+    cdef const row_t[::1] entry_bounds = grouped.entry_bounds
+    cdef const real[::1] dense = grouped.dense, values = grouped.values
+    cdef const id_t[::1] entries = grouped.entries
+    cdef row_t width = grouped.width, s, j, size, base
+    with nogil:
+        for s in range(bounds.shape[0] - 1):
+            size = group_bounds[s + 1] - group_bounds[s]
+            base = width * s + group_bounds[s]
+            for j in range(width + 2 * size):
+                scratch[j] = 0.0
+            add_slopes(
+                dense, width, entries, entry_bounds, values, bounds[s], bounds[s + 1], slopes, bounds[s], scratch, 0
+            )
+            for j in range(width):
+                pooled[base + j] = scratch[j]
+            for j in range(width, width + size):
+                pooled[base + j] = scratch[j] - scratch[size + j]
+
+
+cdef inline row_t below(const id_t[::1] features, row_t start, row_t end, row_t limit) except -1 nogil:
+    """The first of features[start:end], which rise, that is not below the limit."""
+    cdef row_t middle
+    while start < end:
+        middle = (start + end) // 2
+        if features[middle] < limit:
+            start = middle + 1
+        else:
+            end = middle
+    return start
+
+
+def scatter(grouped, const real[::1] pooled, row_t low, row_t high, real[::1] gradient):
+    """Add what was pooled to the gradient of the features from low to below high."""
+    cdef const row_t[::1] feature_bounds = grouped.feature_bounds, group_bounds = grouped.group_bounds
+    cdef const id_t[::1] features = grouped.features, groups = grouped.groups
+    cdef row_t width = grouped.width, s, j, first, last, base
+    with nogil:
+        for s in range(group_bounds.shape[0] - 1):
+            base = width * s + group_bounds[s]
+            for j in range(low, min(width, high)):
+                gradient[j] += pooled[base + j]
+            first = below(features, feature_bounds[s], feature_bounds[s + 1], low)
+            last = below(features, first, feature_bounds[s + 1], high)
+            for j in range(first, last):
+                gradient[features[j]] += pooled[base + width + groups[j]]

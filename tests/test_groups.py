@@ -1,0 +1,114 @@
+"""Grouped features against their twins, the store they come from, and themselves on any number of threads (S11.2)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import arrays, random_store, stores
+from test_twins import both, same_bits
+
+import rampion.groups
+from rampion.groups import WORK, Grouped
+from rampion.threads import each
+
+seeds = st.integers(0, 2**32).map(np.random.default_rng)
+
+
+def centred(random, bounds):
+    """Slopes whose sum over a list is 0, but for rounding."""
+    slopes = random.normal(size=bounds[-1])
+    for start, end in pairwise(bounds):
+        slopes[start:end] -= slopes[start:end].mean() if end > start else 0.0
+    return slopes
+
+
+@given(stores(counts_only=True))
+def test_the_kernel_of_groups_is_its_twin(store):
+    lists = store.lists
+    known, held = len(lists.features), len(lists.entries)
+    found = []
+    for kernel in both("group", "group"):
+        bounds = (np.empty_like(lists.feature_bounds), np.empty_like(lists.feature_bounds))
+        out = [np.zeros(known, np.uint32), np.zeros(known, np.uint32), np.zeros(held, np.uint32)]
+        ends = np.empty_like(lists.entry_bounds)
+        kernel(lists, np.empty((WORK, known + 1), np.int64), out[0], bounds[0], out[1], bounds[1], out[2], ends)
+        kept, filled = bounds[0][-1], ends[-1]
+        found.append([*bounds, ends, out[0][:kept], out[1][:kept], out[2][:filled]])
+    for left, right in zip(*found, strict=True):
+        same_bits(left, right)
+
+
+@given(stores(), seeds, st.booleans())
+def test_the_kernels_of_sums_are_their_twins(store, random, ties):
+    grouped = Grouped.of(store)
+    (part,) = grouped.parts
+    weights, slopes = arrays(random, len(store.features), ties), arrays(random, len(store), ties)
+    scores = [np.empty(len(store)) for _ in range(2)]
+    for kernel, out in zip(both("pool", "tally"), scores, strict=True):
+        kernel(part, weights, np.empty(part.room), out)
+    same_bits(*scores)
+    pooled = [np.empty(part.size) for _ in range(2)]
+    for kernel, out in zip(both("pool", "pool"), pooled, strict=True):
+        kernel(part, slopes, np.empty(part.room), out)
+    same_bits(*pooled)
+    low, high = sorted(random.integers(0, len(store.features) + 1, 2).tolist())
+    gradients = [arrays(np.random.default_rng(1), len(store.features)) for _ in range(2)]
+    for kernel, out in zip(both("pool", "scatter"), gradients, strict=True):
+        kernel(part, pooled[0], low, high, out)
+    same_bits(*gradients)
+
+
+@given(stores(), seeds)
+def test_scores_and_gradients_are_those_of_the_store(store, random):
+    """But for what all candidates of a list have alike: a number of its own, and slopes that sum to 0."""
+    grouped = Grouped.of(store)
+    weights, slopes = random.normal(size=len(store.features)), centred(random, store.bounds)
+    apart = store.score(weights) - grouped.score(weights)
+    for start, end in pairwise(store.bounds):
+        np.testing.assert_allclose(apart[start:end], apart[start] if end > start else 0.0, atol=1e-12)
+    np.testing.assert_allclose(grouped.gather(slopes), store.gather(slopes), atol=1e-12)
+
+
+@pytest.mark.parametrize("counts_only", [True, False])
+@pytest.mark.parametrize("threads", [2, 3, 7])
+def test_neither_threads_nor_parts_change_a_bit(monkeypatch, tmp_path, threads, counts_only):
+    random = np.random.default_rng(threads)
+    store = random_store(random, [4, 0, 6, 1, 9, 5, 5, 0, 8, 7], 2, 20, counts_only)
+    weights, slopes = random.normal(size=len(store.features)), random.normal(size=len(store))
+    whole = Grouped.of(store, threads=1)
+    monkeypatch.setattr(rampion.groups, "ENTRIES", 25)
+    monkeypatch.setattr(rampion.groups, "WAVE", 2)
+    monkeypatch.setattr(rampion.groups, "processors", lambda: threads)
+    for folder in (None, tmp_path):
+        parts = Grouped.of(store, folder, threads)
+        assert len(parts.parts) > 3
+        assert len(parts.edges) == threads + 1
+        same_bits(parts.score(weights, threads), whole.score(weights, 1))
+        same_bits(parts.gather(slopes, threads), whole.gather(slopes, 1))
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_no_candidate_tells_apart_has_no_gradient_at_all():
+    """Not even one of rounding, whose sign Rprop would follow."""
+    random = np.random.default_rng(0)
+    store = random_store(random, [30] * 5, 0, 8, True)
+    entries = [[0, 1, 1, *row[row > 1]] for row in np.split(store.lists.entries, store.lists.entry_bounds[1:-1])]
+    lengths = [0, *map(len, entries)]
+    lists = store.lists._replace(entries=np.concatenate(entries).astype(np.uint32), entry_bounds=np.cumsum(lengths))
+    store = replace(store, lists=lists)
+    slopes = centred(random, store.bounds)
+    assert store.gather(slopes)[:2].any()
+    found = Grouped.of(store).gather(slopes)
+    assert not found[:2].any()
+    assert found[2:].all()
+
+
+def test_each_keeps_the_order():
+    for threads in (1, 2, 5):
+        assert each(lambda item: item * item, range(20), threads) == [item * item for item in range(20)]
+    assert each(str, [], 2) == []
