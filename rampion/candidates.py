@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from rampion.errors import StoreError
 from rampion.features import Features
 from rampion.spans import chained, covers
 from rampion.text import Texts
+from rampion.threads import each
 from rampion.vocab import Names
 
 Reals = NDArray[np.float64]
@@ -66,6 +68,11 @@ class Lists(NamedTuple):
     def longest(self) -> int:
         """The most candidates of one segment."""
         return int(np.diff(self.bounds).max(initial=0))
+
+    def cuts(self) -> Offsets:
+        """The first segments of parts of about PIECE values, and the end: work for threads, whoever they are."""
+        ends = self.entry_bounds[self.bounds[1:]] + self.width * self.bounds[1:]
+        return np.unique([0, *np.flatnonzero(np.diff(ends // PIECE)) + 1, len(ends)])
 
     def part(self, first: int, last: int) -> Lists:
         """Segments first to last, over the same arrays."""
@@ -210,7 +217,12 @@ class Candidates:
     def score(self, weights: Reals) -> Reals:
         """weights . f of every candidate."""
         scores = np.empty(len(self))
-        _kernels.score(self.lists, weights, np.empty(self.lists.local_size), scores)
+
+        def fill(span: tuple[int, int]) -> None:
+            part = self.lists.part(*span)
+            _kernels.score(part, weights, np.empty(part.local_size), scores[slice(*self.bounds[list(span)])])
+
+        each(fill, pairwise(self.lists.cuts().tolist()))
         return scores
 
     def gather(self, slopes: Reals) -> Reals:
@@ -491,7 +503,7 @@ def _prove(store: Candidates) -> None:
     _require(
         len(lists.values) in (0, len(lists.entries)), f"{len(lists.values)} values for {len(lists.entries)} entries"
     )
-    _require(bool(np.isfinite(lists.dense).all() and np.isfinite(lists.values).all()), "a feature value is not finite")
+    _require(_finite(lists.dense) and _finite(lists.values), "a feature value is not finite")
     if len(lists.features):
         _require(int(lists.features.max()) < known, "a feature id is out of range")
         _require(int(lists.features.min()) >= width, "a dense feature stands among the sparse ones")
@@ -519,8 +531,16 @@ def _require_bounds(name: str, bounds: Offsets, count: int, last: int) -> None:
 
 def _rising(numbers: Ids, bounds: Offsets, counts: bool = False) -> bool:
     """Whether numbers rise inside every span of bounds; strictly, unless they may stand more than once."""
-    falls = np.flatnonzero(numbers[1:] < numbers[:-1] if counts else numbers[1:] <= numbers[:-1]) + 1
-    return bool(np.isin(falls, bounds).all())
+    for start in range(0, len(numbers), PIECE):
+        piece = numbers[start : start + PIECE + 1]
+        falls = start + 1 + np.flatnonzero(piece[1:] < piece[:-1] if counts else piece[1:] <= piece[:-1])
+        if (bounds[np.searchsorted(bounds, falls)] != falls).any():
+            return False
+    return True
+
+
+def _finite(numbers: Reals) -> bool:
+    return all(np.isfinite(numbers[start : start + PIECE]).all() for start in range(0, len(numbers), PIECE))
 
 
 def _require(held: bool, what: str) -> None:

@@ -15,8 +15,11 @@ from rampion import _kernels
 from rampion.errors import RecipeError, TuningError
 from rampion.protocols import Loss
 from rampion.stakes import Stakes
+from rampion.threads import each
 
 Reals = NDArray[np.float64]
+
+SEGMENTS = 4096  # work for a thread
 
 
 class Expectation(Loss):
@@ -32,8 +35,16 @@ class Expectation(Loss):
 
     def expect(self, stakes: Stakes, scores: Reals, warmth: float = 0.0) -> tuple[Reals, Reals, Reals]:
         """E_p[cost] and H(p) of every list, and the slopes of the sum of E_p[cost] - warmth H(p)."""
-        means, entropies, slopes = (np.empty(n) for n in (len(stakes.bounds) - 1, len(stakes.bounds) - 1, len(scores)))
-        _kernels.expect(scores, stakes.costs, stakes.bounds, self.temperature, warmth, means, entropies, slopes)
+        segments = len(stakes.bounds) - 1
+        means, entropies, slopes = (np.empty(n) for n in (segments, segments, len(scores)))
+
+        def fill(first: int) -> None:
+            span, bounds = slice(first, first + SEGMENTS), stakes.bounds[first : first + SEGMENTS + 1]
+            _kernels.expect(
+                scores, stakes.costs, bounds, self.temperature, warmth, means[span], entropies[span], slopes
+            )
+
+        each(fill, range(0, segments, SEGMENTS))
         return means, entropies, slopes
 
     def effective(self, stakes: Stakes, scores: Reals) -> float:

@@ -1,34 +1,33 @@
-"""The working form of fixed lists (S11.2): features of the same candidates stand together, and what is usual is left out.
+"""The working form of fixed lists (S11.2): features of the same candidates stand together; what is usual is left out.
 
 A candidate holds only what it has oftener, or not as often, as more than half of its list. So scores are those of the
 store but for a number of the list's own, and a feature that tells no candidates apart has no gradient, not even one of
-rounding, whose sign Rprop would follow. Parts go to threads; each sums up into its own groups, and every feature is added
-up in the order of the lists, so that neither the number of threads nor the size of the parts changes a bit.
+rounding, whose sign Rprop would follow. Parts go to threads; each sums up into its own groups, and every feature is
+added up in the order of the lists, so that neither the number of threads nor the size of the parts changes a bit.
 """
 
 from __future__ import annotations
 
 import tempfile
 from dataclasses import dataclass
+from itertools import pairwise
 from os import PathLike
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rampion import _kernels
 from rampion.candidates import Candidates, Ids, Lists, Offsets, Reals
 from rampion.threads import each, processors
 
-ENTRIES = 1 << 21  # of the store in a part, about
 WORK = 13  # rows of the kernel's work
 WAVE = 64  # parts that are summed up before their sums move on to the features
 
 
 class Part(NamedTuple):
-    """Some segments as kernels see them: groups[f] of features[f], and by which groups candidates differ from the usual.
+    """Some segments as kernels see them: groups[f] of features[f]; by which groups candidates differ from the usual.
 
-    Of a segment's n groups, the entry g stands for once more of group g, n + g for once less.
+    Of a segment's n groups, the entry g stands for once more of group g, n + g for once less; owners are candidates.
     """
 
     bounds: Offsets
@@ -39,8 +38,8 @@ class Part(NamedTuple):
     groups: Ids
     group_bounds: Offsets
     entries: Ids
+    owners: Ids
     entry_bounds: Offsets
-    values: Reals
 
     @property
     def size(self) -> int:
@@ -68,10 +67,8 @@ class Grouped:
     ) -> Grouped:
         """A folder will hold the parts, in files without names, so that memory need not."""
         lists = candidates.lists
-        ends = lists.entry_bounds[lists.bounds[1:]] + lists.width * lists.bounds[1:]
-        cuts = np.flatnonzero(np.diff(ends // ENTRIES, prepend=0, append=-1))
-        cuts = np.unique([0, *cuts, len(ends)])
-        parts = each(lambda span: _grouped(lists.part(*span), folder), zip(cuts[:-1], cuts[1:], strict=True), threads)
+        cuts = lists.cuts()
+        parts = each(lambda span: _grouped(lists.part(*span), folder), pairwise(cuts.tolist()), threads)
         starts = lists.bounds[cuts].tolist()
         return cls(parts, starts, _edges(parts, len(candidates.features)), len(candidates.features))
 
@@ -105,26 +102,21 @@ class Grouped:
                 for place, part_sums in zip(places, sums, strict=True):
                     _kernels.scatter(self.parts[place], part_sums, *span, gradient)
 
-            each(move, zip(self.edges[:-1], self.edges[1:], strict=True), threads)
+            each(move, pairwise(self.edges), threads)
         return gradient
 
 
 def _grouped(lists: Lists, folder: str | PathLike[str] | None) -> Part:
-    if len(lists.values):  # real values are told apart one by one
-        sizes = np.diff(lists.feature_bounds)
-        own = np.arange(len(lists.features)) - np.repeat(lists.feature_bounds[:-1], sizes)
-        return Part(*lists[:5], own.astype(np.uint32), lists.feature_bounds, *lists[5:])
     known = len(lists.features)
     work = np.empty((WORK, 1 + int(np.diff(lists.feature_bounds).max(initial=0))), np.int64)
     features, groups = np.empty(known, np.uint32), np.empty(known, np.uint32)
-    entries = np.empty(len(lists.entries), np.uint32)
-    feature_bounds, group_bounds = np.empty_like(lists.feature_bounds), np.empty_like(lists.feature_bounds)
-    entry_bounds = np.empty_like(lists.entry_bounds)
-    _kernels.group(lists, work, features, feature_bounds, groups, group_bounds, entries, entry_bounds)
+    entries, owners = np.empty(len(lists.entries), np.uint32), np.empty(len(lists.entries), np.uint32)
+    feature_bounds, group_bounds, entry_bounds = (np.empty_like(lists.bounds) for _ in range(3))
+    _kernels.group(lists, work, features, feature_bounds, groups, group_bounds, entries, owners, entry_bounds)
     kept, filled = feature_bounds[-1], entry_bounds[-1]
     part = Part(
         lists.bounds, lists.dense, lists.width, features[:kept].copy(), feature_bounds, groups[:kept].copy(),
-        group_bounds, entries[:filled].copy(), entry_bounds, lists.values,
+        group_bounds, entries[:filled].copy(), owners[:filled].copy(), entry_bounds,
     )  # fmt: skip
     return part if folder is None else _filed(part, folder)
 
@@ -139,13 +131,13 @@ def _edges(parts: list[Part], size: int) -> list[int]:
 def _filed(part: Part, folder: str | PathLike[str]) -> Part:
     """The part, its arrays mapped from a file without a name, which lasts as long as somebody reads it."""
     with tempfile.TemporaryFile(dir=folder) as file:
-        fields = {name: array for name, array in part._asdict().items() if isinstance(array, np.ndarray) and len(array)}
-        for array in fields.values():
+        arrays = {name: array for name, array in part._asdict().items() if isinstance(array, np.ndarray)}
+        for array in arrays.values():
             file.write(bytes(-file.tell() % 8))
             array.tofile(file)
         file.flush()
-        whole, at, mapped = np.memmap(file, np.uint8, "r"), 0, {}
-        for name, array in fields.items():
+        whole, at, mapped = np.memmap(file, np.uint8, "r"), 0, dict[str, Any]()
+        for name, array in arrays.items():
             at += -at % 8
             mapped[name] = whole[at : at + array.nbytes].view(array.dtype)
             at += array.nbytes

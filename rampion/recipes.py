@@ -197,6 +197,7 @@ RECIPES = {
     "xbleu-rprop":      Recipe(ExpectedBleu(),             _ascent(Rprop()),                     Fixed(), **_XBLEU, note="D1: signs choose the steps (riedmiller1993)"),
     "xbleu-adagrad":    Recipe(ExpectedBleu(),             _ascent(AdaGrad(0.003)),             Fixed(), **_XBLEU, note="D2: AdaGrad (duchi2011)"),
     "xbleu-sgd":        Recipe(ExpectedBleu(),             _ascent(Sgd(0.03)),                  Fixed(), **_XBLEU, note="D3: gradient ascent"),
+    "xbleu-lbfgs":      Recipe(ExpectedBleu(),             Lbfgs(l2=2e-6, steps=40),            Fixed(), **_XBLEU, note="L-BFGS, which the paper does not try"),
     "xbleu-fobos":      Recipe(ExpectedBleu(),             _ascent(AdaGrad(0.003, l1=1e-4), l2=0.0), Fixed(), **_XBLEU, note="D6: AdaGrad with L1 by its proximal step (duchi2011)"),
 }  # fmt: skip
 

@@ -207,8 +207,11 @@ class Lbfgs(Solver):
 
 def objective(loss: Loss, batch: Batch, weights: Reals, origin: Reals, l2: float) -> tuple[float, Reals]:
     """The regularised loss and its (sub)gradient."""
-    value, slopes = loss.slopes(batch.stakes, batch.scores(weights))
-    gradient = batch.candidates.gather(slopes)
+    scores = batch.form.score(weights)
+    if batch.offset is not None:
+        scores += batch.offset
+    value, slopes = loss.slopes(batch.stakes, scores)
+    gradient = batch.form.gather(slopes)
     if l2:
         away = weights - origin
         value += l2 / 2 * float(np.square(away).sum())

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rampion.candidates import Candidates
 from rampion.errors import InputError
+from rampion.groups import Grouped
 from rampion.metrics.base import Metric
 from rampion.metrics.costs import costs
 from rampion.text import References, Texts
@@ -52,12 +53,21 @@ class Batch:
     stakes: Stakes
     metric: Metric
     offset: Reals | None = None  # a fixed part of every candidate's score, such as a base system's
+    folder: str | None = None  # holds the working form, so that memory need not
     history: tuple[Reals, ...] = ()  # what earlier decoding iterations ended with, the first first
 
     def scores(self, weights: Reals) -> Reals:
         """offset + weights . f of every candidate."""
         scores = self.candidates.score(weights)
         return scores if self.offset is None else scores + self.offset
+
+    @cached_property
+    def form(self) -> Candidates | Grouped:
+        """The candidates as they answer quickly, again and again; a list's scores may be shifted alike."""
+        lists = self.candidates.lists
+        return (
+            self.candidates if len(lists.values) or not len(lists.entries) else Grouped.of(self.candidates, self.folder)
+        )
 
     def upon(self, offset: Reals) -> Batch:
         """The same candidates with a further fixed part of their scores."""

@@ -11,7 +11,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rampion.threads import each
+
 Reals = NDArray[np.float64]
+
+PIECE = 1 << 16  # weights that a thread moves at a time, and that stay in its cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +103,13 @@ class Rprop:
         return RpropState(np.full(size, self.first), np.zeros(size), np.zeros(size))
 
     def step(self, weights: Reals, gradient: Reals, value: float, state: RpropState) -> None:
+        def move(first: int) -> None:
+            span = slice(first, first + PIECE)
+            self._step(weights[span], gradient[span], RpropState(*(numbers[span] for numbers in state)))
+
+        each(move, range(0, len(weights), PIECE))
+
+    def _step(self, weights: Reals, gradient: Reals, state: RpropState) -> None:
         sign = np.sign(gradient)
         agreement = sign * np.sign(state.gradient)
         state.steps[agreement > 0] *= self.grow

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from strategies import arrays, random_store, stores
 from test_twins import both, same_bits
 
+import rampion.candidates
 import rampion.groups
 from rampion.groups import WORK, Grouped
 from rampion.threads import each
@@ -34,16 +35,16 @@ def test_the_kernel_of_groups_is_its_twin(store):
     found = []
     for kernel in both("group", "group"):
         bounds = (np.empty_like(lists.feature_bounds), np.empty_like(lists.feature_bounds))
-        out = [np.zeros(known, np.uint32), np.zeros(known, np.uint32), np.zeros(held, np.uint32)]
-        ends = np.empty_like(lists.entry_bounds)
-        kernel(lists, np.empty((WORK, known + 1), np.int64), out[0], bounds[0], out[1], bounds[1], out[2], ends)
+        out = [np.zeros(known, np.uint32), np.zeros(known, np.uint32), *(np.zeros(held, np.uint32) for _ in range(2))]
+        ends = np.empty_like(lists.bounds)
+        kernel(lists, np.empty((WORK, known + 1), np.int64), out[0], bounds[0], out[1], bounds[1], *out[2:], ends)
         kept, filled = bounds[0][-1], ends[-1]
-        found.append([*bounds, ends, out[0][:kept], out[1][:kept], out[2][:filled]])
+        found.append([*bounds, ends, out[0][:kept], out[1][:kept], out[2][:filled], out[3][:filled]])
     for left, right in zip(*found, strict=True):
         same_bits(left, right)
 
 
-@given(stores(), seeds, st.booleans())
+@given(stores(counts_only=True), seeds, st.booleans())
 def test_the_kernels_of_sums_are_their_twins(store, random, ties):
     grouped = Grouped.of(store)
     (part,) = grouped.parts
@@ -63,7 +64,7 @@ def test_the_kernels_of_sums_are_their_twins(store, random, ties):
     same_bits(*gradients)
 
 
-@given(stores(), seeds)
+@given(stores(counts_only=True), seeds)
 def test_scores_and_gradients_are_those_of_the_store(store, random):
     """But for what all candidates of a list have alike: a number of its own, and slopes that sum to 0."""
     grouped = Grouped.of(store)
@@ -74,14 +75,13 @@ def test_scores_and_gradients_are_those_of_the_store(store, random):
     np.testing.assert_allclose(grouped.gather(slopes), store.gather(slopes), atol=1e-12)
 
 
-@pytest.mark.parametrize("counts_only", [True, False])
 @pytest.mark.parametrize("threads", [2, 3, 7])
-def test_neither_threads_nor_parts_change_a_bit(monkeypatch, tmp_path, threads, counts_only):
+def test_neither_threads_nor_parts_change_a_bit(monkeypatch, tmp_path, threads):
     random = np.random.default_rng(threads)
-    store = random_store(random, [4, 0, 6, 1, 9, 5, 5, 0, 8, 7], 2, 20, counts_only)
+    store = random_store(random, [4, 0, 6, 1, 9, 5, 5, 0, 8, 7], 2, 20, True)
     weights, slopes = random.normal(size=len(store.features)), random.normal(size=len(store))
     whole = Grouped.of(store, threads=1)
-    monkeypatch.setattr(rampion.groups, "ENTRIES", 25)
+    monkeypatch.setattr(rampion.candidates, "PIECE", 25)
     monkeypatch.setattr(rampion.groups, "WAVE", 2)
     monkeypatch.setattr(rampion.groups, "processors", lambda: threads)
     for folder in (None, tmp_path):

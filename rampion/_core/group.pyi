@@ -8,5 +8,6 @@ def group(
     groups: Ids,
     group_bounds: Offsets,
     entries: Ids,
+    owners: Ids,
     entry_bounds: Offsets,
 ) -> None: ...

@@ -106,8 +106,8 @@ cdef inline row_t part(
 
 
 cdef inline row_t differ(
-    const id_t[::1] held, row_t start, row_t end, row_t often, row_t size, row_t[:, ::1] work, row_t filled,
-    id_t[::1] entries,
+    const id_t[::1] held, row_t start, row_t end, row_t often, row_t size, id_t owner, row_t[:, ::1] work,
+    row_t filled, id_t[::1] entries, id_t[::1] owners,
 ) except -1 nogil:
     """Write by what a candidate differs from what is usual, first what it has oftener; where the next one begins."""
     cdef row_t e, i, group, run = 0
@@ -119,11 +119,13 @@ cdef inline row_t differ(
             work[HITS, group] = run
             if run > work[USUAL, group]:
                 entries[filled] = <id_t>(work[NUMBER, group] - 1)
+                owners[filled] = owner
                 filled += 1
     for i in range(often):
         group = work[OFTEN, i]
         for e in range(work[HITS, group] if work[SEEN, group] == start else 0, work[USUAL, group]):
             entries[filled] = <id_t>(size + work[NUMBER, group] - 1)
+            owners[filled] = owner
             filled += 1
     return filled
 
@@ -131,7 +133,7 @@ cdef inline row_t differ(
 def group(
     lists, row_t[:, ::1] work,
     id_t[::1] features, row_t[::1] feature_bounds, id_t[::1] groups, row_t[::1] group_bounds,  # OUT
-    id_t[::1] entries, row_t[::1] entry_bounds,  # OUT
+    id_t[::1] entries, id_t[::1] owners, row_t[::1] entry_bounds,  # OUT
 ):
     """Fill features that tell candidates of a segment apart, their groups, and by which groups candidates differ."""
     cdef const row_t[::1] bounds = lists.bounds, dictionaries = lists.feature_bounds, spans = lists.entry_bounds
@@ -155,5 +157,7 @@ def group(
             feature_bounds[s + 1] = kept
             group_bounds[s + 1] = group_bounds[s] + number
             for i in range(bounds[s], bounds[s + 1]):
-                filled = differ(held, spans[i], spans[i + 1], often, number, work, filled, entries)
-                entry_bounds[i + 1] = filled
+                filled = differ(
+                    held, spans[i], spans[i + 1], often, number, <id_t>(i - bounds[s]), work, filled, entries, owners
+                )
+            entry_bounds[s + 1] = filled

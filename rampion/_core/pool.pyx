@@ -1,22 +1,26 @@
 """Scores and gradients of grouped features (S11.2): weights meet features once a segment, and candidates only groups.
 
-Order of summation: a group's weights in the order of its features; then as in segment.pxd, with the groups, and behind
-them the same groups with the other sign, for sparse features.
-A feature's gradient is added up segment by segment, whichever range of features a call is for.
+Order of summation: a score begins with its dense products, feature by feature; then come its entries. The weight of a group
+is added up in the order of its features, a feature's gradient segment by segment, whatever range of features a call is for.
 Twin: rampion/_reference/pool.py
 """
 
 from rampion._core.segment cimport add_slopes, fill_scores
+from rampion._core.slab cimport slab_fetch
 from rampion._core.types cimport id_t, real, row_t
+
+cdef enum:
+    AHEAD = 512  # features whose weights are asked for, so that they are in the cache by their turn
 
 
 def tally(grouped, const real[::1] weights, real[::1] scratch, real[::1] scores):
     """Fill scores; scratch holds the widest segment's dense weights and twice those of its groups."""
     cdef const row_t[::1] bounds = grouped.bounds, feature_bounds = grouped.feature_bounds
     cdef const row_t[::1] entry_bounds = grouped.entry_bounds, group_bounds = grouped.group_bounds
-    cdef const real[::1] dense = grouped.dense, values = grouped.values
-    cdef const id_t[::1] features = grouped.features, groups = grouped.groups, entries = grouped.entries
-    cdef row_t width = grouped.width, s, j, size
+    cdef const real[::1] dense = grouped.dense
+    cdef const id_t[::1] features = grouped.features, groups = grouped.groups
+    cdef const id_t[::1] entries = grouped.entries, owners = grouped.owners
+    cdef row_t width = grouped.width, s, j, e, size
     with nogil:
         for j in range(width):
             scratch[j] = weights[j]
@@ -25,30 +29,36 @@ def tally(grouped, const real[::1] weights, real[::1] scratch, real[::1] scores)
             for j in range(width, width + size):
                 scratch[j] = 0.0
             for j in range(feature_bounds[s], feature_bounds[s + 1]):
+                slab_fetch(&weights[features[min(j + AHEAD, features.shape[0] - 1)]], sizeof(real))
                 scratch[width + groups[j]] += weights[features[j]]
             for j in range(width, width + size):
                 scratch[size + j] = -scratch[j]
             fill_scores(
-                dense, width, entries, entry_bounds, values, bounds[s], bounds[s + 1], scratch, scores, bounds[s]
+                dense, width, entries[:0], bounds, dense, bounds[s], bounds[s + 1], scratch, scores, bounds[s]
             )
+            for e in range(entry_bounds[s], entry_bounds[s + 1]):
+                scores[bounds[s] + owners[e]] += scratch[width + entries[e]]
 
 
 def pool(grouped, const real[::1] slopes, real[::1] scratch, real[::1] pooled):
     """Fill pooled, segment by segment: the sum of slope * value for each dense feature, then for each group."""
     cdef const row_t[::1] bounds = grouped.bounds, group_bounds = grouped.group_bounds
     cdef const row_t[::1] entry_bounds = grouped.entry_bounds
-    cdef const real[::1] dense = grouped.dense, values = grouped.values
-    cdef const id_t[::1] entries = grouped.entries
-    cdef row_t width = grouped.width, s, j, size, base
+    cdef const real[::1] dense = grouped.dense
+    cdef const id_t[::1] entries = grouped.entries, owners = grouped.owners
+    cdef row_t width = grouped.width, s, j, e, size, base
     with nogil:
         for s in range(bounds.shape[0] - 1):
             size = group_bounds[s + 1] - group_bounds[s]
             base = width * s + group_bounds[s]
             for j in range(width + 2 * size):
                 scratch[j] = 0.0
-            add_slopes(
-                dense, width, entries, entry_bounds, values, bounds[s], bounds[s + 1], slopes, bounds[s], scratch, 0
-            )
+            if width:
+                add_slopes(
+                    dense, width, entries[:0], bounds, dense, bounds[s], bounds[s + 1], slopes, bounds[s], scratch, 0
+                )
+            for e in range(entry_bounds[s], entry_bounds[s + 1]):
+                scratch[width + entries[e]] += slopes[bounds[s] + owners[e]]
             for j in range(width):
                 pooled[base + j] = scratch[j]
             for j in range(width, width + size):

@@ -20,6 +20,7 @@ def group(
     groups: Ids,
     group_bounds: Offsets,
     entries: Ids,
+    owners: Ids,
     entry_bounds: Offsets,
 ) -> None:
     """Fill features that tell candidates of a segment apart, their groups, and by which groups candidates differ."""
@@ -27,7 +28,8 @@ def group(
     held, known = lists.entries.tolist(), lists.features.tolist()
     feature_ends, group_ends, entry_ends = [0], [0], [0]
     kept: list[int] = []
-    owners: list[int] = []
+    belongs: list[int] = []
+    whose: list[int] = []
     filled: list[int] = []
     for s, (start, end) in enumerate(pairwise(bounds)):
         counts: list[list[int]] = [[0] * (end - start) for _ in range(dictionaries[s], dictionaries[s + 1])]
@@ -37,7 +39,7 @@ def group(
         numbers: dict[tuple[int, ...], int] = {}
         for j, pattern in enumerate(map(tuple, counts)):
             if len(set(pattern)) > 1:
-                owners.append(numbers.setdefault(pattern, len(numbers)))
+                belongs.append(numbers.setdefault(pattern, len(numbers)))
                 kept.append(known[dictionaries[s] + j])
         usual = [sorted(pattern)[(end - start - 1) // 2] for pattern in numbers]  # the lower median
         for i in range(end - start):
@@ -46,8 +48,14 @@ def group(
                 filled += [g] * more
             for g, more in differences:
                 filled += [len(numbers) + g] * -more
-            entry_ends.append(len(filled))
+            whose += [i] * (len(filled) - len(whose))
+        entry_ends.append(len(filled))
         feature_ends.append(len(kept))
         group_ends.append(group_ends[-1] + len(numbers))
-    features[: len(kept)], groups[: len(kept)], entries[: len(filled)] = kept, owners, filled
+    features[: len(kept)], groups[: len(kept)], entries[: len(filled)], owners[: len(filled)] = (
+        kept,
+        belongs,
+        filled,
+        whose,
+    )
     feature_bounds[:], group_bounds[:], entry_bounds[:] = feature_ends, group_ends, entry_ends

@@ -8,8 +8,6 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from rampion._reference.segment import Plain
-
 if TYPE_CHECKING:
     from rampion.candidates import Reals
     from rampion.groups import Part
@@ -17,26 +15,51 @@ if TYPE_CHECKING:
 
 def tally(grouped: Part, weights: Reals, scratch: Reals, scores: Reals) -> None:
     """Fill scores; scratch holds the widest segment's dense weights and twice those of its groups."""
-    plain, plain_weights, groups = Plain(grouped), weights.tolist(), grouped.groups.tolist()
+    known, features, groups = weights.tolist(), grouped.features.tolist(), grouped.groups.tolist()
     filled: list[float] = []
     for s, (start, end) in enumerate(pairwise(grouped.group_bounds.tolist())):
-        local = plain_weights[: grouped.width] + [0.0] * (end - start)
-        for j in range(plain.feature_bounds[s], plain.feature_bounds[s + 1]):
-            local[grouped.width + groups[j]] += plain_weights[plain.features[j]]
-        filled += plain.scores(s, local + [-weight for weight in local[grouped.width :]])
+        local = [0.0] * (end - start)
+        for j in range(grouped.feature_bounds[s], grouped.feature_bounds[s + 1]):
+            local[groups[j]] += known[features[j]]
+        local += [-weight for weight in local]
+        found = [0.0] * int(grouped.bounds[s + 1] - grouped.bounds[s])
+        for weight, column in zip(known, columns(grouped, s), strict=False):
+            for i, value in enumerate(column):
+                found[i] += weight * value
+        for i, g in entries(grouped, s):
+            found[i] += local[g]
+        filled += found
     scores[:] = filled
 
 
 def pool(grouped: Part, slopes: Reals, scratch: Reals, pooled: Reals) -> None:
     """Fill pooled, segment by segment: the sum of slope * value for each dense feature, then for each group."""
-    plain, plain_slopes = Plain(grouped), slopes.tolist()
     filled: list[float] = []
     for s, (start, end) in enumerate(pairwise(grouped.group_bounds.tolist())):
-        size, slopes_here = end - start, plain_slopes[plain.bounds[s] : plain.bounds[s + 1]]
-        found = plain.gradient(s, slopes_here, 2 * size)
-        filled += found[: grouped.width]
-        filled += [found[grouped.width + g] - found[grouped.width + size + g] for g in range(size)]
+        size, own = end - start, slopes[grouped.bounds[s] : grouped.bounds[s + 1]].tolist()
+        for column in columns(grouped, s):
+            total = 0.0
+            for slope, value in zip(own, column, strict=True):
+                total += slope * value
+            filled.append(total)
+        local = [0.0] * (2 * size)
+        for i, g in entries(grouped, s):
+            local[g] += own[i]
+        filled += [local[g] - local[size + g] for g in range(size)]
     pooled[:] = filled
+
+
+def columns(grouped: Part, s: int) -> list[list[float]]:
+    """The values of each dense feature in a segment."""
+    start, end = grouped.bounds[s : s + 2].tolist()
+    block = grouped.dense[grouped.width * start : grouped.width * end]
+    return [block[j * (end - start) : (j + 1) * (end - start)].tolist() for j in range(grouped.width)]
+
+
+def entries(grouped: Part, s: int) -> list[tuple[int, int]]:
+    """(candidate, group) of each entry of a segment."""
+    span = slice(grouped.entry_bounds[s], grouped.entry_bounds[s + 1])
+    return list(zip(grouped.owners[span].tolist(), grouped.entries[span].tolist(), strict=True))
 
 
 def scatter(grouped: Part, pooled: Reals, low: int, high: int, gradient: Reals) -> None:

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rampion.candidates import Lists
-    from rampion.groups import Part
 
 
 class Plain:
-    """The arrays of a store, or of grouped features, as plain Python lists."""
+    """The arrays of a store as plain Python lists."""
 
-    def __init__(self, lists: Lists | Part) -> None:
+    def __init__(self, lists: Lists) -> None:
         self.width = lists.width
         self.bounds, self.feature_bounds = lists.bounds.tolist(), lists.feature_bounds.tolist()
         self.entry_bounds, self.entries = lists.entry_bounds.tolist(), lists.entries.tolist()
@@ -48,10 +47,9 @@ class Plain:
             scores[i - start] += (lanes[0] + lanes[1]) + (lanes[2] + lanes[3])
         return scores
 
-    def gradient(self, s: int, slopes: list[float], size: int | None = None) -> list[float]:
-        """Of the dense features and the others, or of so many groups."""
+    def gradient(self, s: int, slopes: list[float]) -> list[float]:
         start, end, width = self.bounds[s], self.bounds[s + 1], self.width
-        gradient = [0.0] * (width + (self.feature_bounds[s + 1] - self.feature_bounds[s] if size is None else size))
+        gradient = [0.0] * (width + self.feature_bounds[s + 1] - self.feature_bounds[s])
         for i in range(start, end):
             slope = slopes[i - start]
             if slope == 0.0:
