@@ -25,6 +25,7 @@ from scipy.sparse import csr_array
 
 from rampion._kernels import MODULES
 from rampion.candidates import Candidates, Lists, Rows, _Work
+from rampion.groups import WORK, Part, _grouped
 from rampion.keys import ABSENT, SLOT, Keys
 from rampion.losses import FEAR, HOPE, Contrast
 from rampion.metrics.bleu import ORDER, Bleu
@@ -51,6 +52,10 @@ class Load:
     case: str
     segments: int | None = None
     random: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
+
+    @cached_property
+    def grouped(self) -> Part:
+        return _grouped(self.lists, None)
 
     @cached_property
     def table(self) -> tuple[Names, Rows]:
@@ -180,6 +185,47 @@ def gather(load: Load) -> Race:
         "gather", len(load.store), "candidate", prepare, lambda arguments: arguments[-1:],
         {"SciPy": lambda: load.matrix.T @ load.scores},
     )  # fmt: skip
+
+
+def group(load: Load) -> Race:
+    lists = load.lists
+    n, entries = len(lists.features), len(lists.entries)
+    work = np.empty((WORK, 1 + lists.local_size), np.int64)
+    (features, groups), (held, owners) = np.zeros((2, n), np.uint32), np.zeros((2, entries), np.uint32)
+    bounds = np.empty((3, len(lists.bounds)), np.int64)
+    return Race(
+        "group", len(load.store), "candidate",
+        lambda: (lists, work, features, bounds[0], groups, bounds[1], held, owners, bounds[2]),
+        lambda arguments: (*arguments[3:6:2], *(array[: bounds[2, -1]] for array in arguments[6:8])),
+    )  # fmt: skip
+
+
+def tally(load: Load) -> Race:
+    """Scores of a store are those of its groups but for a number of each list's own."""
+    part, scores = load.grouped, np.empty(len(load.store))
+    return Race(
+        "tally", len(scores), "candidate",
+        lambda: (part, load.weights, np.empty(part.room), scores), lambda arguments: arguments[-1:],
+    )  # fmt: skip
+
+
+def pool(load: Load) -> Race:
+    part, pooled = load.grouped, np.empty(load.grouped.size)
+    return Race(
+        "pool", len(load.store), "candidate",
+        lambda: (part, load.scores, np.empty(part.room), pooled), lambda arguments: arguments[-1:],
+    )  # fmt: skip
+
+
+def scatter(load: Load) -> Race:
+    part, gradient = load.grouped, np.empty(len(load.store.features))
+    pooled = np.random.default_rng(1).normal(size=part.size)
+
+    def prepare() -> tuple[Any, ...]:
+        gradient[:] = 0.0
+        return part, pooled, 0, len(gradient), gradient
+
+    return Race("scatter", len(load.store), "candidate", prepare, lambda arguments: arguments[-1:])
 
 
 def contrast(load: Load) -> Race:
@@ -681,6 +727,10 @@ def deal(load: Load) -> Race:
 RACES: dict[str, Callable[[Load], Race]] = {
     "score": score,
     "gather": gather,
+    "group": group,
+    "tally": tally,
+    "pool": pool,
+    "scatter": scatter,
     "contrast": contrast,
     "contrast, soft": soft_contrast,
     "side": side,

@@ -20,7 +20,7 @@ from rampion import _kernels
 from rampion.candidates import Candidates, Ids, Lists, Offsets, Reals
 from rampion.threads import each, processors
 
-WORK = 13  # rows of the kernel's work
+WORK = 15  # rows of the kernel's work
 WAVE = 64  # parts that are summed up before their sums move on to the features
 
 

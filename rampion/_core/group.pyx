@@ -21,36 +21,51 @@ cdef enum:
     NUMBER   # among those that tell candidates apart, from 1; 0 of the others
     OFTEN    # the groups that are usual at all
     SEEN     # the last candidate that had it
+    LATER    # features of a candidate that stand oftener than once,
+    TIMES    # and how often
+
+
+cdef inline row_t move(row_t feature, row_t mark, row_t[:, ::1] work, row_t spare) except -1 nogil:
+    """Move a feature to where those of its group go that have this mark; the numbers that are still free."""
+    cdef row_t group = work[GROUP, feature], child
+    if work[STAMP, group] != mark:
+        spare -= 1
+        child = work[FREE, spare]
+        work[STAMP, group] = mark
+        work[CHILD, group] = child
+        work[STAMP, child] = -1
+        work[SIZE, child] = 0
+    child = work[CHILD, group]
+    work[GROUP, feature] = child
+    work[SIZE, child] += 1
+    work[SIZE, group] -= 1
+    if work[SIZE, group] == 0:
+        work[FREE, spare] = group
+        spare += 1
+    return spare
 
 
 cdef inline row_t refine(
     const id_t[::1] entries, row_t start, row_t end, row_t[:, ::1] work, row_t spare,
 ) except -1 nogil:
-    """Part groups by how often features stand in a candidate, once for each number; the numbers that are still free."""
-    cdef row_t e, group, child, run, level = 0, most = 1
-    while level < most:
-        level += 1
-        run = 0
-        for e in range(start, end):
-            run = run + 1 if e > start and entries[e] == entries[e - 1] else 1
-            if run != level:
-                most = max(most, run)
-                continue
-            group = work[GROUP, entries[e]]
-            if work[STAMP, group] != start + level:
-                spare -= 1
-                child = work[FREE, spare]
-                work[STAMP, group] = start + level
-                work[CHILD, group] = child
-                work[STAMP, child] = -1
-                work[SIZE, child] = 0
-            child = work[CHILD, group]
-            work[GROUP, entries[e]] = child
-            work[SIZE, child] += 1
-            work[SIZE, group] -= 1
-            if work[SIZE, group] == 0:
-                work[FREE, spare] = group
-                spare += 1
+    """Part groups by how often features stand in a candidate; the numbers that are still free."""
+    cdef row_t i, run, e = start, later = 0, most = 1, level
+    while e < end:
+        run = 1
+        while e + run < end and entries[e + run] == entries[e]:
+            run += 1
+        if run == 1:
+            spare = move(entries[e], start + 1, work, spare)
+        else:
+            work[LATER, later] = entries[e]
+            work[TIMES, later] = run
+            later += 1
+            most = max(most, run)
+        e += run
+    for level in range(2, most + 1):
+        for i in range(later):
+            if work[TIMES, i] == level:
+                spare = move(work[LATER, i], start + level, work, spare)
     return spare
 
 
