@@ -107,13 +107,15 @@ def tune(
     lenient: bool = False,
     dev: Lists | None = None,
     dev_references: References | Iterable[Sequence[str]] | None = None,
+    folder: str | None = None,
     **settings: Any,
 ) -> Tuned:
     """Tune weights on fixed lists: one Candidates, or those of successive decoding iterations (merged by default).
 
     References belong to the segments in order of first appearance. Without `start` all weights begin at 0; `lenient`
     lets it and the lists disagree about dense features. Held-out lists, `dev`, are scored after every round, and
-    choose the round whose recipe has keep="dev"; several are merged.
+    choose the round whose recipe has keep="dev"; several are merged. A folder holds the working form of lists larger
+    than memory.
     """
     runs = [lists] if isinstance(lists, Candidates) else list(lists)
     chosen = recipe_named(recipe) if isinstance(recipe, str) else recipe
@@ -128,7 +130,7 @@ def tune(
     if listed and start.vector.any():
         raise RecipeError("base='listed' adds to the decoder's own totals, and to initial weights too: leave one out")
     start = Weights(kept.features, start.onto(kept.features, lenient=lenient))
-    batch, held = arbiter.batch(kept), None
+    batch, held = replace(arbiter.batch(kept), folder=folder), None
     if dev is not None:
         others = dev if isinstance(dev, Candidates) else absorbed(Merge(), dev)
         start.onto(others.features, lenient=lenient)

@@ -102,6 +102,22 @@ def test_the_command_ranks_recipes_and_leaves_a_folder_for_every_run(lists, tmp_
     assert [row["runs"] for row in sorted(table, key=lambda row: row["recipe"])] == [2, 1]
 
 
+def test_the_command_ranks_the_values_of_settings_and_keeps_rounds(lists, tmp_path):
+    out = tmp_path / "values"
+    done = rampion(
+        "tune", lists, "--recipe", "rampion,ramp1,hinge", "--set", "rate=1e-4,0.001", "--set", "l2=1,2",
+        "--set", "rounds=2", "--metric", "bleu:moses,nobp", "--keep-rounds", "--out", out,
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    ran = [
+        f"{name},rate={rate},l2={l2}" for name in ("ramp1", "rampion") for rate in ("0.001", "1e-4") for l2 in (1, 2)
+    ]
+    assert sorted(path.name for path in out.iterdir() if (path / "weights.txt").exists()) == ran
+    config = tomllib.loads((out / "rampion,rate=0.001,l2=2" / "config.toml").read_text())
+    assert (config["recipe"], config["rate"], config["l2"], config["rounds"]) == ("rampion", 0.001, 2.0, 2)
+    assert sorted(path.name for path in (out / ran[0] / "weights").iterdir()) == ["001.bin", "002.bin"]
+
+
 def test_the_command_as_json(lists, tmp_path):
     done = rampion("tune", lists, "--recipe", "rampion,ramp1", "--json", "--out", tmp_path / "out")
     assert {row["recipe"] for row in json.loads(done.out)} == {"rampion", "ramp1"}

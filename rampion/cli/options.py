@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -132,6 +133,24 @@ def weights_for(features: Features, path: str, lenient: bool) -> Weights:
 
 
 def recipes_of(names: str, settings: Sequence[str]) -> dict[str, Recipe]:
+    """The recipes by name, and with every choice of the settings that have several values, a comma between."""
+    found: dict[str, Recipe] = {}
+    parts = [setting.partition("=") for setting in settings]
+    cells = [[name + equals + value for value in _values(name, text)] for name, equals, text in parts]
+    varied = {setting for cell in cells if len(cell) > 1 for setting in cell}
+    for chosen in product(*cells):
+        for name, recipe in _recipes_with(names, chosen).items():
+            own = [one for one in chosen if one in varied and one.partition("=")[0] in recipe.settings()]
+            found[",".join([name, *own])] = recipe
+    return found
+
+
+def _values(name: str, text: str) -> list[str]:
+    """Names of metrics have commas of their own."""
+    return [text] if name == "metric" else text.split(",")
+
+
+def _recipes_with(names: str, settings: Sequence[str]) -> dict[str, Recipe]:
     """One recipe, several with a comma between, or all; of several each takes the settings that it has."""
     from rampion.recipes import RECIPES
     from rampion.tuning import recipe_named

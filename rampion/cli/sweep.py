@@ -12,10 +12,11 @@ import typer
 from rampion.cli import table
 
 if TYPE_CHECKING:
+    from rampion.features import Weights
     from rampion.metrics import Metric
     from rampion.recipes import Recipe
     from rampion.sweep import Trial
-    from rampion.training import Record
+    from rampion.training import Record, Round
 
 
 def sweep(
@@ -26,6 +27,7 @@ def sweep(
     asked: Mapping[str, Any],
     inputs: Sequence[str],
     as_json: bool,
+    keep_rounds: bool = False,
     **task: Any,
 ) -> None:
     """Tune every recipe with every seed; print the table, best first, and write it to table.json."""
@@ -37,9 +39,16 @@ def sweep(
     folders: dict[int, RunFolder] = {}
 
     def records(label: str, recipe: Recipe) -> Record:
-        folder = RunFolder.begin(out / label, {**asked, "recipe": label.split(".")[0]} | recipe.settings(), inputs)
+        name = label.partition(",")[0].partition(".")[0]
+        folder = RunFolder.begin(out / label, {**asked, "recipe": name} | recipe.settings(), inputs)
         folders[id(recipe)] = folder
-        return lambda row, _: folder.round(row)
+
+        def record(row: Round, reached: Weights) -> None:
+            folder.round(row)
+            if keep_rounds:
+                folder.keep(row, reached)
+
+        return record
 
     trials = []
     for trial in trials_of(recipes, seeds, records, **task):

@@ -101,7 +101,8 @@ def tune(
         typer.Option(
             "--set",
             metavar="NAME=VALUE",
-            help="Another setting of the recipe, such as rate=1e-3, rounds=20, alpha=5, seed=1.",
+            help="Another setting of the recipe, such as rate=1e-3, rounds=20, alpha=5, seed=1; several values, "
+            "a comma between (l2=1e-7,1e-6): a ranked table of them.",
             show_default=False,
         ),
     ] = None,
@@ -193,7 +194,7 @@ def tune(
         "dev_references": held_references,
     }  # fmt: skip
     if drawn or len(many) > 1:
-        sweep(many, drawn, measure, out, asked, inputs, as_json, lists=runs, **task)
+        sweep(many, drawn, measure, out, asked, inputs, as_json, keep_rounds, lists=runs, **task)
         return
     columns = {"round": 5, "loss": 12, measure.name: 9, "moved": 9} | ({"dev": 9} if dev else {})
     live = table.Live(list(columns), list(columns.values()), err=as_json)
