@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from rampion.candidates import Candidates, Lists
 from rampion.features import Features
+from rampion.formats import store
 from rampion.metrics.column import Column
 from rampion.spans import ends
 from rampion.stakes import Batch, Stakes
@@ -95,8 +96,8 @@ def part(shape: Shape, start: int, count: int) -> Part:
     )  # fmt: skip
 
 
-def made(shape: Shape, folder: Path | None = None) -> tuple[Candidates, NDArray[np.float64], NDArray[np.float64]]:
-    """The store, gains and base scores of all candidates; with a folder, entries stand in a file that is mapped."""
+def made(shape: Shape, folder: Path | None = None) -> Candidates:
+    """The store, with the column gain and base scores; with a folder, mapped from a file there."""
     columns = list(zip(*parts(shape), strict=True)) if folder is None else _filed(shape, folder)
     features, lengths, entries, counts, gains, base = (
         column if isinstance(column, np.ndarray) else np.concatenate(column) for column in columns
@@ -106,19 +107,21 @@ def made(shape: Shape, folder: Path | None = None) -> tuple[Candidates, NDArray[
         np.arange(0, n + 1, shape.candidates), np.zeros(0), 0, features, ends(lengths), entries, ends(counts),
         np.zeros(0),
     )  # fmt: skip
-    nothing = Texts(np.zeros(0, np.uint8), np.zeros(n + 1, np.int64))
-    names = _numbered(shape.features)
-    store = Candidates(
-        lists, Features(names, 0), _numbered(shape.sentences), nothing, base, nothing, {}, np.zeros(n, np.int32)
-    )
-    return store, gains, base
+    nothing, names = Texts(np.zeros(0, np.uint8), np.zeros(n + 1, np.int64)), _numbered(shape.features)
+    segments, seen = _numbered(shape.sentences), np.zeros(n, np.int32)
+    found = Candidates(lists, Features(names, 0), segments, nothing, base, nothing, {"gain": gains}, seen)
+    if folder is None:
+        return found
+    store.write(folder / "lists", found)
+    (folder / "entries").unlink()
+    return store.read(folder / "lists")
 
 
 def batch(shape: Shape, folder: Path | None = None, paged: str | None = None) -> Batch:
     """What a solver works on; costs are 1 - gain, base scores the offset."""
-    store, gains, base = made(shape, folder)
-    stakes = Stakes(store.bounds, 1 - gains, np.zeros(len(store), bool))
-    return Batch(store, np.zeros((len(store), 1)), stakes, Column("none"), base, paged)
+    lists = made(shape, folder)
+    stakes = Stakes(lists.bounds, 1 - lists.metrics["gain"], np.zeros(len(lists), bool))
+    return Batch(lists, np.zeros((len(lists), 1)), stakes, Column("none"), lists.scores, paged)
 
 
 def _filed(shape: Shape, folder: Path) -> list[list[NDArray[np.generic]] | NDArray[np.generic]]:

@@ -13,9 +13,19 @@ from strategies import arrays, random_store, stores
 from test_twins import both, same_bits
 
 import rampion.candidates
+import rampion.expected
 import rampion.groups
+import rampion.threads
+import rampion.updates
+from rampion.expected import ExpectedBleu, Risk
 from rampion.groups import WORK, Grouped
+from rampion.losses import LOSSES
+from rampion.metrics.column import Column
+from rampion.pairwise import Pairs
+from rampion.solvers import Descent, objective
+from rampion.stakes import Batch, Stakes
 from rampion.threads import each
+from rampion.updates import Rprop
 
 seeds = st.integers(0, 2**32).map(np.random.default_rng)
 
@@ -112,3 +122,53 @@ def test_each_keeps_the_order():
     for threads in (1, 2, 5):
         assert each(lambda item: item * item, range(20), threads) == [item * item for item in range(20)]
     assert each(str, [], 2) == []
+
+
+def batch_of(random, lengths, width=1, sparse=15):
+    store = random_store(random, lengths, width, sparse, True)
+    stakes = Stakes(store.bounds, random.random(len(store)), random.random(len(store)) < 0.3)
+    return Batch(store, np.zeros((len(store), 1)), stakes, Column("none"), random.normal(size=len(store)))
+
+
+@given(seeds)
+def test_the_objective_s_gradient_is_a_central_difference(random):
+    batch = batch_of(random, [3, 0, 6, 1, 5])
+    weights, origin = random.normal(size=(2, 16))
+    assert isinstance(batch.form, Grouped)
+    _, gradient = objective(ExpectedBleu(), batch, weights, origin, 0.1)
+    for j, slope in enumerate(gradient):
+        step = 1e-5 * (np.arange(16) == j)
+        above, below = (objective(ExpectedBleu(), batch, weights + sign * step, origin, 0.1)[0] for sign in (1, -1))
+        assert slope == pytest.approx((above - below) / 2e-5, abs=1e-7)
+
+
+@pytest.mark.parametrize("loss", [*LOSSES.values(), Risk(), Risk(0.5, 0.2), ExpectedBleu(), Pairs()], ids=repr)
+@given(seeds)
+def test_losses_see_only_differences_inside_a_list(loss, random):
+    """So the working form may shift the scores of a list alike. Numbers are such that sums are exact."""
+    stakes = batch_of(random, [3, 0, 6, 1, 5]).stakes
+    stakes = replace(stakes, costs=np.round(stakes.costs * 64) / 64)
+    scores = np.round(random.normal(size=15) * 64) / 64
+    shifts = np.repeat(random.integers(-8, 9, 5), np.diff(stakes.bounds))
+    value, slopes = loss.slopes(stakes, scores)
+    shifted, same = loss.slopes(stakes, scores + shifts)
+    assert shifted == pytest.approx(value, abs=1e-12)
+    np.testing.assert_allclose(same, slopes, atol=1e-12)
+
+
+def test_training_is_the_same_on_any_number_of_threads(monkeypatch, tmp_path):
+    batch = batch_of(np.random.default_rng(2), [4, 0, 6, 1, 9, 5, 5, 0, 8, 7])
+    start, answers = np.zeros(16), []
+    solver = Descent(Rprop(0.05), 20, "all", l2=1e-3)
+    for threads in (1, 2, 5):
+        for module, name, value in (
+            (rampion.candidates, "PIECE", 25), (rampion.expected, "SEGMENTS", 2), (rampion.updates, "PIECE", 3),
+            (rampion.threads, "processors", lambda threads=threads: threads), (rampion.groups, "WAVE", threads),
+            (rampion.groups, "processors", lambda threads=threads: threads),
+        ):  # fmt: skip
+            monkeypatch.setattr(module, name, value)
+        for folder in (None, str(tmp_path)):
+            answers.append(solver.solve(ExpectedBleu(), replace(batch, folder=folder), start, start))
+    for answer in answers:
+        same_bits(answer, answers[0])
+    assert answers[0].any()
