@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 import sacrebleu
 from command import good, rampion
+from test_report import Shown
+
+from rampion.report.demonstrated import compared
 
 SIZES = "--pairs", 300, "--held-out", 20, "--iterations", 2
 
@@ -97,6 +100,32 @@ def test_it_spoils_nothing(shown, tmp_path):
     code, _, err = rampion("demo", "--out", tmp_path / "mine", *SIZES)
     assert code == 2
     assert "is a file" in err
+
+
+def test_the_page_holds_the_whole_story(shown):
+    out, _ = shown
+    page = Shown.of(out / "report.html")
+    assert len(page.html.encode()) < 3_000_000
+    assert len(set(page.read.ids)) == len(page.read.ids)
+    sections = ["gained", "sentences", "built", "dense", "explorer", "binary", "spent", "made"]
+    assert [one for one in page.read.ids if one in sections] == sections
+    assert set(page.read.links) <= {f"#{one}" for one in page.read.ids}
+    found, texts = results(out), "\n".join(page.read.texts)
+    for one in found["examples"]:
+        assert one["source"] in texts
+    for name in found["strongest"]:
+        assert name in texts
+    for row in found["table"].values():
+        assert f"{row['score']:.2f}" in texts
+    assert page.held["rounds"] == ["start", *(f"iteration {n}" for n in range(1, 8)), "chosen: iteration 8"]
+    good("report", out)
+    assert Shown.of(out / "report.html").read.ids == page.read.ids
+
+
+def test_texts_are_compared_with_the_nearest_reference():
+    told = compared("a <b> d", ["x y z", "a c d e"])
+    assert told == "a <ins>&lt;b&gt;</ins> <del>c</del> d <del>e</del>"
+    assert compared("", ["a"]) == "<del>a</del>"
 
 
 def test_lists_alone(tmp_path):

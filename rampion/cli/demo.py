@@ -37,13 +37,13 @@ def demo(
     seed: Annotated[int, typer.Option("--seed", min=0, help="Another seed invents another pair of languages.")] = 1,
     pairs: Annotated[
         int, typer.Option("--pairs", min=100, help="Pairs of sentences; weights are learnt from half of them.")
-    ] = 20_000,
+    ] = 24_000,
     held_out: Annotated[
         int, typer.Option("--held-out", min=10, help="Sentences to tune on, and as many to test on.")
     ] = 500,
     iterations: Annotated[
         int, typer.Option("--iterations", min=1, metavar="N", help="Decodings that binary features learn from.")
-    ] = 10,
+    ] = 12,
     threads: Annotated[int, typer.Option("--threads", min=1, metavar="N", help="Threads; the result is the same.")] = 2,
     as_json: Json = False,
 ) -> None:
@@ -89,7 +89,11 @@ def show(results: Mapping[str, Any]) -> None:
         rows.append((LABELS[name], row["score"], f"[{row['low']:.2f}, {row['high']:.2f}]", *(told or ("", "", ""))))
     typer.echo()
     table.show(rows, ["BLEU of the test text", "score", "95% interval", "gain", "95% interval", "p"])
-    typer.echo(f"{results['signature']}\np: approximate randomisation against the initial weights\n")
+    begun = results["curves"]["binary"][0]
+    typer.echo(
+        f"{results['signature']}\np: approximate randomisation against the initial weights\n"
+        f"Binary features begin with nothing: their first decoding scores {begun:.2f}.\n"
+    )
     strong = [(name, f"{row['weight']:+.3f}", f"{row['count']:,}") for name, row in results["strongest"].items()]
     table.show(strong[:TOP], ["strongest binary features", "weight", "count"])
     one = results["examples"][0]

@@ -44,10 +44,10 @@ FREE = ("threads", "corpus", "system", "source", "refs", "weights")  # may chang
 class Plan:
     """How much text is invented, and how often the decoder's own translations are learnt from."""
 
-    seed: int = 1
-    pairs: int = 20_000
-    held_out: int = 500
-    iterations: int = 10
+    seed: int
+    pairs: int
+    held_out: int
+    iterations: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,9 +77,9 @@ class Tour:
             _ = self.corpus, self.lessons
         with self.stage("system", "Aligning words, cutting out blocks, estimating a language model"):
             made = self.made()
-        with self.stage("dense", "Tuning 14 dense features with RAMPION; BLEU of dev, decoding after decoding\n "):
+        with self.stage("dense", "Tuning 14 dense features with RAMPION; BLEU of dev at every decoding\n "):
             _ = self.tuned
-        with self.stage("binary", "Learning binary features from relevant sets; the same\n "):
+        with self.stage("binary", "Learning binary features from relevant sets; BLEU of dev at every decoding\n "):
             _ = self.trained
         with self.stage("test", "Translating the test text"):
             results = {"plan": asdict(self.plan), "made": made, **self.compare()}
@@ -305,7 +305,7 @@ class Tour:
             name: metric.segments(metric.statistics(said, bounds, test.references)) for name, said in texts.items()
         }
         order = np.argsort(scores["initial"] - scores["dense"], kind="stable").tolist()
-        places = {"gained most": order[0], "in the middle": order[len(order) // 2], "lost most": order[-1]}
+        places = {"gained most": order[0], "gained the median": order[len(order) // 2], "lost most": order[-1]}
         return [
             {
                 "why": why,

@@ -5,11 +5,12 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from difflib import SequenceMatcher
 from typing import Any
 
 from rampion.formats import weights as weight_files
 from rampion.report.charts import Line, bar, chart, charts, interval
-from rampion.report.explorer import Judged, explorer, packed, worst
+from rampion.report.explorer import Judged, explorer, packed
 from rampion.report.folder import RunFolder
 from rampion.report.markup import (
     Markup,
@@ -19,6 +20,7 @@ from rampion.report.markup import (
     folded,
     joined,
     number,
+    safe,
     section,
     table,
     tag,
@@ -63,9 +65,9 @@ def page(
     rounds = [event for event in dense.events if event["event"] == "round"]
     metric = judged.batch.metric if judged else None
     return Page(
-        "From two invented languages to a trained translator",
-        f"rampion demo with seed {plan['seed']}: {plan['pairs']:,} pairs of sentences, a decoder made of them, and its "
-        f"weights learnt in two ways. Scores are BLEU of {plan['held_out']:,} sentences that nothing was learnt from.",
+        "A translator, from nothing",
+        f"Two languages are invented (seed {plan['seed']}), with {plan['pairs']:,} pairs of sentences; a decoder is "
+        f"made of them, and its weights are learnt in two ways. BLEU of {plan['held_out']:,} sentences never seen:",
         [(label, number(scores[name]["score"], 1)) for name, label in LABELS.items()],
         [
             _gained(results),
@@ -78,7 +80,6 @@ def page(
             ),
             explorer(held, metric, judged.alpha) if judged and held and metric
             else section("explorer", "k-best explorer", tag("p", why, class_="quiet")),
-            section("worst", "Most to gain", worst(judged)) if judged else None,
             together(
                 "binary", "Binary features, learnt from relevant sets",
                 tag("p", BINARY, class_="lead"), set_curves(binary.rows), iterations(binary.rows),
@@ -114,8 +115,10 @@ def _gained(results: Results) -> Section | None:
         Line(LABELS[name], list(enumerate(values, name == "binary"))) for name, values in results["curves"].items()
     ]
     about = (
-        "The oracle is the best that the decoder was found to say, references in hand. Gains are over the initial "
-        "weights; intervals are of bootstrap samples, p is of approximate randomisation."
+        "Gains are over the initial weights; intervals are of bootstrap samples, p is of approximate randomisation. "
+        "The oracle is the best that the decoder was found to say, references in hand. Binary features know no "
+        "probabilities of blocks and begin with nothing: their first decoding scores "
+        f"{number(results['curves']['binary'][0], 2)}."
     )
     return section(
         "gained", "What was gained",
@@ -131,13 +134,18 @@ def _span(gain: Results) -> str:
 
 def _said(examples: Sequence[Results]) -> Section | None:
     """Sentences, chosen by what RAMPION has made of them."""
-    return section("sentences", "Three sentences", *(_example(one, one is examples[0]) for one in examples))
+    told = (
+        "Chosen by what RAMPION has made of them. Words are compared with the nearest reference: ",
+        tag("ins", "too much"), ", ", tag("del", "missing"), ".",
+    )  # fmt: skip
+    shown = [_example(one, one is examples[0]) for one in examples]
+    return section("sentences", "Three sentences", tag("p", *told, class_="quiet"), *shown)
 
 
 def _example(one: Results, shown: bool) -> Markup:
-    score = {name: number(said["score"], 2) for name, said in one["said"].items()}
     rows = [["source", one["source"], ""], *(["reference", text, ""] for text in one["references"])]
-    rows += [[LABELS[name], said["text"], score[name]] for name, said in one["said"].items()]
+    for name, said in one["said"].items():
+        rows.append([LABELS[name], compared(said["text"], one["references"]), number(said["score"], 2)])
     caption = f"Sentence {one['segment']} of the test text, where RAMPION {one['why']}"
     pictures = [
         _picture(picture, f"{LABELS[name]}: the blocks of sentence {one['segment']}")
@@ -145,6 +153,19 @@ def _example(one: Results, shown: bool) -> Markup:
     ]
     built = folded("How it was built, block by block", tag("div", *pictures, class_="charts"), shown=shown)
     return joined([table(caption, ["", "", "BLEU"], rows, words=(0, 1)), built])
+
+
+def compared(text: str, references: Sequence[str]) -> Markup:
+    """The text, with what it has more than the nearest reference, and what it lacks."""
+    words, wanted = text.split(), [reference.split() for reference in references]
+    matchers = [SequenceMatcher(None, reference, words, autojunk=False) for reference in wanted]
+    nearest = max(range(len(wanted)), key=lambda n: matchers[n].ratio())
+    parts = list[str]()
+    for kind, i, j, first, last in matchers[nearest].get_opcodes():
+        more, less = " ".join(words[first:last]), " ".join(wanted[nearest][i:j])
+        told = [safe(more)] if kind == "equal" else [tag("ins", more) if more else "", tag("del", less) if less else ""]
+        parts += filter(None, told)
+    return Markup(" ".join(parts))
 
 
 def _picture(svg: str, told: str) -> Markup:
