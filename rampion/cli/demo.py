@@ -50,7 +50,7 @@ def demo(
     """Invent a corpus, build a translator from it, train it in two ways, and show on a page what that has gained.
 
     Words are aligned, blocks cut out and a language model estimated; RAMPION tunes 14 dense features, and binary ones
-    by the hundred thousand are learnt from relevant sets. It takes a minute or two.
+    by the million are learnt from relevant sets. It takes a minute or two.
     """
     if context.invoked_subcommand:
         return

@@ -26,7 +26,7 @@ from rampion.report.markup import (
     tag,
     together,
 )
-from rampion.report.page import Page, made, spent, weighing
+from rampion.report.page import Page, configured, spent, versions, weighing
 from rampion.report.trained import curves as set_curves
 from rampion.report.trained import iterations, weights_of
 from rampion.report.tuned import before, curves
@@ -87,11 +87,13 @@ def page(
             ),
             together(
                 "spent", "Time and memory", _stages(folder.events),
-                spent(iterations_, dense.manifest), spent([asdict(row) for row in binary.rows], {}),
+                tag("h3", STAGES["dense"]), spent(iterations_, dense.manifest),
+                tag("h3", STAGES["binary"]), spent([asdict(row) for row in binary.rows], {}),
             ),
-            together(
+            section(
                 "made", "Configuration and versions",
-                made(folder, results["signature"]), made(dense), made(binary.folder),
+                tag("p", tag("code", results["signature"])), versions(folder.manifest), configured(folder, "The demo"),
+                configured(dense, STAGES["dense"]), configured(binary.folder, STAGES["binary"]),
             ),
         ],
         held,
