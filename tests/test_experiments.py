@@ -15,7 +15,9 @@ from rampion import curves
 from rampion.errors import InputError, RecipeError
 from rampion.experiments import Experiment, Relation, Row, experiments, findings, results, run
 from rampion.experiments.samples import BLEU, MEAN, MEASURES, Outcome, Settled, measured
-from rampion.experiments.tillmann_zhang import EXPERIMENTS, SCALES, TABLE_5, table_5
+from rampion.experiments.scales import SCALES
+from rampion.experiments.tillmann_zhang import EXPERIMENTS
+from rampion.experiments.tillmann_zhang.binary import TABLE_5, table_5
 from rampion.experiments.verdicts import Above, Judged, Never, Quantity, Ratio, decided, together
 from rampion.significance import Interval, bootstrap, paired_bootstrap
 

@@ -13,9 +13,11 @@ from decoder.language import Language
 from rampion.cli.workshop import Workshop
 from rampion.experiments import experiments
 from rampion.experiments.samples import measured
-from rampion.experiments.tillmann_zhang import EXPERIMENTS, SCALES, Scale, Truth, table_5
+from rampion.experiments.scales import SCALES, Scale
+from rampion.experiments.tillmann_zhang import EXPERIMENTS
+from rampion.experiments.tillmann_zhang.binary import Truth, table_5
 
-TINY = Scale(pairs=300, held_out=20, sentences=40, iterations=2, options=4, beam=10)
+TINY = Scale(300, 20, sentences=40, iterations=2, options=4, beam=10, k=10, decodings=2, counts=20)
 THEOREM = "tillmann-zhang/theorem-1"
 
 

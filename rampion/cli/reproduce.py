@@ -139,8 +139,9 @@ def _show(experiment: Experiment, facts: dict[str, Any], found: Sequence[Finding
     typer.echo()
     for relation, judged, verdict in found:
         typer.echo(f"{relation.id:<5} {relation.kind:<6} {typer.style(verdict, bold=True)}: {relation.sentence}")
-        for said, value, low, high, decided in judged:
-            typer.echo(f"{'':13}{decided:<14} {value:8.3g}  [{low:.3g}, {high:.3g}]  {said}")
+        for said, value, low, high, decided, p in judged:
+            sure = "" if p is None else f"  p = {p:.2g}"
+            typer.echo(f"{'':13}{decided:<14} {value:8.3g}  [{low:.3g}, {high:.3g}]{sure}  {said}")
     if picture:
         typer.echo(f"\nwrote {picture}")
 

@@ -1,13 +1,18 @@
 """When a relation holds: by intervals of what was measured, and by nothing else.
 
     above      holds where the whole interval of the difference is above 0, does not hold where it is below
+    near       likewise for the interval of the difference and two bounds around 0
     ratio      likewise for the interval of the quotient and two bounds
+    wider      as above, of the spread of the runs of some rows and that of the runs of others
     never      holds if none of the units has it
+    alike      holds if the weights of all runs point the same way
+    same       holds if two runs end in the same weights, bit for bit
 
 Whatever an interval does not decide is within noise. A relation of several claims holds if all of them do, and does
 not hold if one of them does not. Intervals are those of the paired bootstrap over the units of the two samples
 (S12.2), at 95 %; two samples of different units are independent, and the bounds of their difference are those that
-their own intervals give:  d - sqrt((a - low_a)^2 + (high_b - b)^2)  and so on.
+their own intervals give:  d - sqrt((a - low_a)^2 + (high_b - b)^2)  and so on. Beside a difference of scores of
+segments stands p of approximate randomisation (S12.1), run against run, the greatest of them.
 """
 
 from __future__ import annotations
@@ -15,14 +20,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rampion.experiments.samples import MEASURES, Outcomes, rows
-from rampion.significance import Interval, Scored, bootstrap, paired_bootstrap
+from rampion.metrics import Bleu
+from rampion.metrics.bleu import ORDER
+from rampion.significance import Interval, Scored, bootstrap, paired_bootstrap, randomisation
 
+TRIALS = 2_000  # of approximate randomisation
 Verdict = Literal["holds", "does not hold", "within noise"]
 
 
@@ -44,6 +53,7 @@ class Judged(NamedTuple):
     low: float
     high: float
     verdict: Verdict
+    p: float | None = None
 
 
 class Claim(Protocol):
@@ -68,7 +78,27 @@ class Above:
 
     def judge(self, outcomes: Outcomes) -> Judged:
         found = difference(self.first, self.second, outcomes)
-        return Judged(f"{self.first} − {self.second}", *found, decided(found, 0.0, math.inf))
+        p = chance(self.first, self.second, outcomes)
+        return Judged(f"{self.first} − {self.second}", *found, decided(found, 0.0, math.inf), p)
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """The two quantities differ by less than that."""
+
+    first: Quantity
+    second: Quantity
+    by: float
+
+    @property
+    def quantities(self) -> tuple[Quantity, ...]:
+        return self.first, self.second
+
+    def judge(self, outcomes: Outcomes) -> Judged:
+        found = difference(self.first, self.second, outcomes)
+        p = chance(self.first, self.second, outcomes)
+        said = f"{self.first} − {self.second}, expected {-self.by:g} to {self.by:g}"
+        return Judged(said, *found, decided(found, -self.by, self.by), p)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +139,84 @@ class Never:
 
 
 @dataclass(frozen=True, slots=True)
+class Wider:
+    """The BLEU of the runs of the first rows is spread wider than that of the second: standard deviation, or range."""
+
+    first: tuple[str, ...]
+    second: tuple[str, ...]
+    by: Literal["sd", "range"]
+    measure: str = "test"
+
+    @property
+    def quantities(self) -> tuple[Quantity, ...]:
+        return tuple(Quantity(row, self.measure) for row in (*self.first, *self.second))
+
+    def judge(self, outcomes: Outcomes) -> Judged:
+        one, two = (np.concatenate([rows(outcomes[row], self.measure) for row in group])
+                    for group in (self.first, self.second))  # fmt: skip
+        found = bootstrap(Spreads(len(one), self.by), np.hstack([*one, *two]))
+        named = (" and ".join(group) for group in (self.first, self.second))
+        return Judged(f"{self.by} of {' − of '.join(named)}, {self.measure}", *found, decided(found, 0.0, math.inf))
+
+
+@dataclass(frozen=True, slots=True)
+class Alike:
+    """The least cosine of the weights of two runs of these rows."""
+
+    rows: tuple[str, ...]
+    least: float
+
+    @property
+    def quantities(self) -> tuple[Quantity, ...]:
+        return tuple(map(Quantity, self.rows))
+
+    def judge(self, outcomes: Outcomes) -> Judged:
+        vectors = [_vector(one.facts["weights"]) for row in self.rows for one in outcomes[row]]
+        least = min(float(a @ b / np.sqrt((a @ a) * (b @ b))) for a, b in combinations(vectors, 2))
+        said = f"least cosine of {', '.join(self.rows)}, expected {self.least:g}"
+        return Judged(said, least, least, least, "holds" if least >= self.least else "does not hold")
+
+
+@dataclass(frozen=True, slots=True)
+class Same:
+    """The first runs of two rows end in the same weights."""
+
+    first: str
+    second: str
+
+    @property
+    def quantities(self) -> tuple[Quantity, ...]:
+        return Quantity(self.first), Quantity(self.second)
+
+    def judge(self, outcomes: Outcomes) -> Judged:
+        one, two = (outcomes[row][0].facts["weights"] for row in (self.first, self.second))
+        apart = float(np.abs(_vector(one) - _vector(two)).max()) if one.keys() == two.keys() else math.inf
+        said = f"{self.first} and {self.second}: greatest difference of a weight"
+        return Judged(said, apart, apart, apart, "does not hold" if apart else "holds")
+
+
+def _vector(weights: dict[str, float]) -> NDArray[np.float64]:
+    """In the order of the names."""
+    return np.array([weights[name] for name in sorted(weights)])
+
+
+@dataclass(frozen=True, slots=True)
+class Spreads:
+    """How much wider the BLEU of the first runs is spread than that of the others; rows of all, side by side."""
+
+    first: int
+    by: Literal["sd", "range"]
+
+    def scores(self, totals: NDArray[Any]) -> NDArray[np.float64]:
+        width = 2 + 2 * ORDER
+        scores = Bleu().scores(totals.reshape(-1, width)).reshape(len(totals), -1)
+        spreads = [np.ptp(part, axis=1) if self.by == "range" else part.std(axis=1, ddof=1)
+                   for part in (scores[:, : self.first], scores[:, self.first :])]  # fmt: skip
+        wider: NDArray[np.float64] = spreads[0] - spreads[1]
+        return wider
+
+
+@dataclass(frozen=True, slots=True)
 class Log:
     """The logarithm of a score: a difference of two is that of a quotient."""
 
@@ -129,6 +237,16 @@ def difference(first: Quantity, second: Quantity, outcomes: Outcomes, logarithmi
     a, b = (bootstrap(score, sample) for score, sample in zip(scored, samples, strict=True))
     below, above = math.hypot(a.score - a.low, b.high - b.score), math.hypot(a.high - a.score, b.score - b.low)
     return Interval(a.score - b.score, a.score - b.score - below, a.score - b.score + above)
+
+
+def chance(first: Quantity, second: Quantity, outcomes: Outcomes) -> float | None:
+    """The p-value of no difference, where both are scores of the same segments: the greatest of all pairs of runs."""
+    measure = MEASURES[first.measure]
+    if measure != MEASURES[second.measure] or not measure.units.endswith("segments"):
+        return None
+    one, two = (rows(outcomes[each.row], each.measure) for each in (first, second))
+    runs = range(max(len(one), len(two)))
+    return max(randomisation(measure.score, two[r % len(two)], one[r % len(one)], TRIALS).p for r in runs)
 
 
 def decided(found: Interval, least: float, most: float) -> Verdict:

@@ -86,6 +86,8 @@ def _claim(claim: Results) -> Markup:
     value, low, high = (claim[name] for name in ("value", "low", "high"))
     reach = max(abs(low), abs(high)) or 1.0
     told = f"{claim['said']}: {short(value)} [{short(low)}, {short(high)}]"
+    if claim.get("p") is not None:
+        told += f", p = {claim['p']:.2g}"
     return tag("p", interval(value, low, high, -reach, reach, beside=0.0), tag("span", told), class_="claim")
 
 

@@ -1,0 +1,5 @@
+"""Tillmann & Zhang's experiments on block sequences: their numbers are those of S10.14."""
+
+from rampion.experiments.tillmann_zhang.binary import BINARY
+
+EXPERIMENTS = BINARY
