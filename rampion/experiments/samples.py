@@ -62,11 +62,14 @@ MEAN, BLEU = Mean(), Bleu()
 MEASURES: Mapping[str, Measure] = {
     "train": Measure(MEAN, "training segments"),  # 100 TRAINING, of the chosen iteration
     "train first": Measure(MEAN, "training segments"),  # of the first one
+    "tune": Measure(BLEU, "tuning segments"),
     "test": Measure(BLEU, "test segments"),
     "test first": Measure(BLEU, "test segments"),
     "settled": Measure(Settled(), "test segments"),
     "decoding": Measure(MEAN, "iterations"),  # seconds
     "online": Measure(MEAN, "iterations"),
+    "learning": Measure(MEAN, "iterations"),  # seconds of all but the decoder
+    "loop": Measure(MEAN, "iterations"),  # seconds of all
     "early pace": Measure(MEAN, "early iterations"),  # seconds online of a candidate
     "late pace": Measure(MEAN, "late iterations"),
     "violated": Measure(MEAN, "checks"),  # 0 or 1
@@ -75,16 +78,21 @@ MEASURES: Mapping[str, Measure] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """What one run has measured: rows by the name of their measure, curves with a number an iteration, and facts."""
+    """What one run has measured: rows by the name of their measure, curves with a number an iteration, facts, weights.
+
+    Weights are those that the run ended with, of its real-valued features.
+    """
 
     samples: Mapping[str, NDArray[Any]]
     curves: Mapping[str, Vector] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
+    weights: Mapping[str, float] = field(default_factory=dict)
 
     def write(self, path: Path, asked: Mapping[str, Any]) -> None:
         arrays = {f"sample {name}": rows for name, rows in self.samples.items()}
         arrays |= {f"curve {name}": points for name, points in self.curves.items()}
-        container.write(path, "outcome", arrays, {"asked": dict(asked), "facts": dict(self.facts)})
+        told = {"asked": dict(asked), "facts": dict(self.facts), "weights": dict(self.weights)}
+        container.write(path, "outcome", arrays, told)
 
     @classmethod
     def read(cls, path: Path, asked: Mapping[str, Any]) -> Outcome:
@@ -101,15 +109,27 @@ class Outcome:
         for name, array in arrays.items():
             kind, _, rest = name.partition(" ")
             parts[kind][rest] = array
-        return cls(parts["sample"], parts["curve"], meta["facts"])
+        return cls(parts["sample"], parts["curve"], meta["facts"], meta.get("weights", {}))
 
 
 Outcomes = Mapping[str, Sequence[Outcome]]  # the runs of every row, by its label
 
 
 def rows(runs: Sequence[Outcome], name: str) -> NDArray[Any]:
-    """The sample of that name, [runs, units, width]."""
-    return np.stack([run.samples[name] for run in runs])
+    """The sample of that name, [runs, units, width]. Of iterations some runs have more; others add nothing to those."""
+    samples = [run.samples[name] for run in runs]
+    most = max(map(len, samples))
+    return np.stack([np.pad(sample, ((0, most - len(sample)), (0, 0))) for sample in samples])
+
+
+def score(run: Outcome, name: str) -> float:
+    """What one run has reached."""
+    return float(MEASURES[name].score.scores(run.samples[name].sum(axis=0)[np.newaxis])[0])
+
+
+def shared(curves: Sequence[Vector]) -> Vector:
+    """The iterations that all runs have come to, [runs, iterations]."""
+    return np.stack([curve[: min(map(len, curves))] for curve in curves])
 
 
 def measured(runs: Sequence[Outcome], name: str) -> Interval | None:

@@ -1,8 +1,10 @@
 """When a relation holds: by intervals of what was measured, and by nothing else.
 
-    above      holds where the whole interval of the difference is above 0, does not hold where it is below
+    above      holds where the whole interval of the difference is above 0 or another bound, does not where it is below
+    unbeaten   does not hold where the whole interval of the difference is below 0, holds otherwise
     near       likewise for the interval of the difference and two bounds around 0
     ratio      likewise for the interval of the quotient and two bounds
+    keener     as above, of the difference on the tuning text and that on the test
     wider      as above, of the spread of the runs of some rows and that of the runs of others
     never      holds if none of the units has it
     alike      holds if the weights of all runs point the same way
@@ -18,7 +20,7 @@ segments stands p of approximate randomisation (S12.1), run against run, the gre
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Literal, NamedTuple, Protocol
@@ -67,7 +69,26 @@ class Claim(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Above:
-    """The first quantity is greater than the second."""
+    """The first quantity is greater than the second, by more than that."""
+
+    first: Quantity
+    second: Quantity
+    by: float = 0.0
+
+    @property
+    def quantities(self) -> tuple[Quantity, ...]:
+        return self.first, self.second
+
+    def judge(self, outcomes: Outcomes) -> Judged:
+        found = difference(self.first, self.second, outcomes)
+        p = chance(self.first, self.second, outcomes)
+        said = f"{self.first} − {self.second}" + (f", expected above {self.by:g}" if self.by else "")
+        return Judged(said, *found, decided(found, self.by, math.inf), p)
+
+
+@dataclass(frozen=True, slots=True)
+class Unbeaten:
+    """The second quantity is not clearly greater than the first."""
 
     first: Quantity
     second: Quantity
@@ -79,7 +100,27 @@ class Above:
     def judge(self, outcomes: Outcomes) -> Judged:
         found = difference(self.first, self.second, outcomes)
         p = chance(self.first, self.second, outcomes)
-        return Judged(f"{self.first} − {self.second}", *found, decided(found, 0.0, math.inf), p)
+        said = f"{self.first} − {self.second}, expected not below 0"
+        return Judged(said, *found, "does not hold" if found.high < 0 else "holds", p)
+
+
+@dataclass(frozen=True, slots=True)
+class Keener:
+    """What the first row gains over the second is more on the tuning text than on the test: its gap is wider."""
+
+    first: str
+    second: str
+
+    @property
+    def quantities(self) -> tuple[Quantity, ...]:
+        return tuple(Quantity(row, name) for row in (self.first, self.second) for name in ("tune", "test"))
+
+    def judge(self, outcomes: Outcomes) -> Judged:
+        one, two = (
+            difference(Quantity(self.first, name), Quantity(self.second, name), outcomes) for name in ("tune", "test")
+        )
+        found = apart(one, two)
+        return Judged(f"{self.first} − {self.second}: tune − test", *found, decided(found, 0.0, math.inf))
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +212,7 @@ class Alike:
         return tuple(map(Quantity, self.rows))
 
     def judge(self, outcomes: Outcomes) -> Judged:
-        vectors = [_vector(one.facts["weights"]) for row in self.rows for one in outcomes[row]]
+        vectors = [_vector(one.weights) for row in self.rows for one in outcomes[row]]
         least = min(float(a @ b / np.sqrt((a @ a) * (b @ b))) for a, b in combinations(vectors, 2))
         said = f"least cosine of {', '.join(self.rows)}, expected {self.least:g}"
         return Judged(said, least, least, least, "holds" if least >= self.least else "does not hold")
@@ -189,20 +230,23 @@ class Same:
         return Quantity(self.first), Quantity(self.second)
 
     def judge(self, outcomes: Outcomes) -> Judged:
-        one, two = (outcomes[row][0].facts["weights"] for row in (self.first, self.second))
+        one, two = (outcomes[row][0].weights for row in (self.first, self.second))
         apart = float(np.abs(_vector(one) - _vector(two)).max()) if one.keys() == two.keys() else math.inf
         said = f"{self.first} and {self.second}: greatest difference of a weight"
         return Judged(said, apart, apart, apart, "does not hold" if apart else "holds")
 
 
-def _vector(weights: dict[str, float]) -> NDArray[np.float64]:
+def _vector(weights: Mapping[str, float]) -> NDArray[np.float64]:
     """In the order of the names."""
     return np.array([weights[name] for name in sorted(weights)])
 
 
 @dataclass(frozen=True, slots=True)
 class Spreads:
-    """How much wider the BLEU of the first runs is spread than that of the others; rows of all, side by side."""
+    """How much wider the BLEU of the first runs is spread than that of the others; rows of all, side by side.
+
+    A single run has no spread.
+    """
 
     first: int
     by: Literal["sd", "range"]
@@ -210,7 +254,7 @@ class Spreads:
     def scores(self, totals: NDArray[Any]) -> NDArray[np.float64]:
         width = 2 + 2 * ORDER
         scores = Bleu().scores(totals.reshape(-1, width)).reshape(len(totals), -1)
-        spreads = [np.ptp(part, axis=1) if self.by == "range" else part.std(axis=1, ddof=1)
+        spreads = [np.ptp(part, axis=1) if self.by == "range" else part.std(axis=1, ddof=min(1, part.shape[1] - 1))
                    for part in (scores[:, : self.first], scores[:, self.first :])]  # fmt: skip
         wider: NDArray[np.float64] = spreads[0] - spreads[1]
         return wider
@@ -234,7 +278,11 @@ def difference(first: Quantity, second: Quantity, outcomes: Outcomes, logarithmi
     samples = [rows(outcomes[each.row], each.measure) for each in (first, second)]
     if one == two:
         return Interval(*paired_bootstrap(scored[0], samples[1], samples[0])[:3])
-    a, b = (bootstrap(score, sample) for score, sample in zip(scored, samples, strict=True))
+    return apart(*(bootstrap(score, sample) for score, sample in zip(scored, samples, strict=True)))
+
+
+def apart(a: Interval, b: Interval) -> Interval:
+    """The difference of what has been measured on different units."""
     below, above = math.hypot(a.score - a.low, b.high - b.score), math.hypot(a.high - a.score, b.score - b.low)
     return Interval(a.score - b.score, a.score - b.score - below, a.score - b.score + above)
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rampion.cli.workshop import sets
+from rampion.cli.workshop import sets, tuned
 from rampion.cli.workshop.stock import Stock
 from rampion.errors import RecipeError
 from rampion.experiments import Row
+from rampion.experiments.gimpel_smith import Tuning
 from rampion.experiments.samples import Outcome
 from rampion.experiments.scales import SCALES
 from rampion.experiments.tillmann_zhang.binary import Theory, Training, Truth, prove
@@ -54,4 +55,6 @@ class Workshop:
                 return sets.oracle(self.stock, truth)
             case Training() as training:
                 return sets.train(self.stock, training, seed, folder)
+            case Tuning() as tuning:
+                return tuned.tune(self.stock, tuning, seed, folder)
         raise RecipeError(f"{row.label}: nobody knows how to make a {type(row.settings).__name__}")

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from rampion.protocols import KeyedDecoder
 
 
+WORDS = 4  # of the language model of real-valued features
+
+
 @dataclass(frozen=True, eq=False)
 class Stock:
     """Made when a row first needs it."""
@@ -26,6 +29,15 @@ class Stock:
     given: str | None  # a corpus folder
     pair: str | None
     threads: int
+
+    @cached_property
+    def whole(self) -> Any:
+        """Made from all sentences, for weights that are learnt from the dev text."""
+        from decoder.system import Settings, System
+
+        text = self.text
+        table.note(f"{text}: preparing blocks and language model of all pairs")
+        return System.prepare(text, self.out / "whole", Settings(self.pair, order=WORDS), self.threads)
 
     @cached_property
     def system(self) -> Any:
@@ -47,15 +59,10 @@ class Stock:
     def texts(self) -> tuple[Path, Path]:
         """Two folders: a corpus, and the sentences that were taken from its training text, drawn by chance."""
         from decoder.corpus import Corpus
-        from decoder.language import Language
 
         corpus, lessons = self.out / "corpus", self.out / "lessons"
         if not corpus.exists():
-            if self.given:
-                whole = Corpus.load(self.given, self.pair)
-            else:
-                table.note(f"inventing a toy corpus of {self.scale.pairs} pairs")
-                whole = Language.invent(1).corpus(self.scale.pairs, self.scale.held_out)
+            whole = Corpus.load(self.text, self.pair)
             for name, part in (("dev", whole.dev), ("test", whole.test)):
                 if not part:
                     files = " and ".join(f"{name}.{language}" for language in whole.languages)
@@ -67,6 +74,18 @@ class Stock:
                 Corpus(whole.languages, whole.train.take(taken)).write(lessons)
             replace(whole, train=whole.train.take(left)).write(corpus)
         return corpus, lessons
+
+    @cached_property
+    def text(self) -> Path:
+        """The folder of all text; the toy's is invented first."""
+        from decoder.language import Language
+
+        if self.given:
+            return Path(self.given)
+        if not (text := self.out / "text").exists():
+            table.note(f"inventing a toy corpus of {self.scale.pairs} pairs")
+            Language.invent(1).corpus(self.scale.pairs, self.scale.held_out).write(text)
+        return text
 
     def decoder(self, features: str, order: str) -> KeyedDecoder:
         from decoder.states import MON, Reordering
