@@ -45,7 +45,7 @@ class Workshop:
     def asked(self, row: Row) -> Mapping[str, Any]:
         if isinstance(row.settings, Theory):
             return {}
-        return {"corpus": self.stock.given or "toy", **self.stock.scale._asdict()}
+        return {"corpus": self.stock.given or "toy", **{name: getattr(self.stock.scale, name) for name in sets.DEPENDS}}
 
     def make(self, row: Row, seed: int, folder: Path) -> Outcome:
         match row.settings:

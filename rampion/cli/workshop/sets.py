@@ -17,6 +17,7 @@ from rampion.text import References, Texts
 if TYPE_CHECKING:
     from rampion.relevant import Iteration
 
+DEPENDS = ("pairs", "held_out", "sentences", "iterations", "options", "beam")  # what of the scale they depend on
 TRUTHS = 5  # sequences that the oracle looks for; its best is what is measured (S10.4)
 
 
