@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rampion.cli.workshop import sets
+from rampion.cli.workshop import real, sets
 from rampion.cli.workshop.stock import Stock
 from rampion.errors import RecipeError
 from rampion.experiments import Row
 from rampion.experiments.samples import Outcome
 from rampion.experiments.scales import SCALES
 from rampion.experiments.tillmann_zhang.binary import Theory, Training, Truth, prove
+from rampion.experiments.tillmann_zhang.real import Dense, Flat, Staged
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,4 +55,10 @@ class Workshop:
                 return sets.oracle(self.stock, truth)
             case Training() as training:
                 return sets.train(self.stock, training, seed, folder)
+            case Flat() as flat:
+                return real.flat(self.stock, flat)
+            case Dense() as dense:
+                return real.learn(self.stock, dense, seed, folder)
+            case Staged() as staged:
+                return real.stages(self.stock, staged, seed, folder)
         raise RecipeError(f"{row.label}: nobody knows how to make a {type(row.settings).__name__}")

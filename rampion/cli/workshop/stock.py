@@ -14,7 +14,7 @@ from rampion.errors import InputError
 from rampion.experiments.scales import Scale
 
 if TYPE_CHECKING:
-    from rampion.protocols import KeyedDecoder
+    from decoder.keyed import KeyedBlockDecoder
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,11 +68,13 @@ class Stock:
             replace(whole, train=whole.train.take(left)).write(corpus)
         return corpus, lessons
 
-    def decoder(self, features: str, order: str) -> KeyedDecoder:
+    def decoder(self, features: str, order: str, options: int | None = None) -> KeyedBlockDecoder:
+        """One with the options of binary features, or with so many."""
         from decoder.states import MON, Reordering
 
-        decoder: KeyedDecoder = self.system.decoder(
+        decoder: KeyedBlockDecoder = self.system.decoder(
             features, MON if order == "MON" else Reordering(), threads=self.threads,
-            beam=self.scale.beam, pops=10 * self.scale.beam, options=self.scale.options,
+            beam=self.scale.beam, pops=10 * self.scale.beam,
+            options=options or self.scale.options,
         )  # fmt: skip
         return decoder
