@@ -457,9 +457,9 @@ def test_numbers_of_the_paper():
 
 def test_numbers_of_gimpel_and_smith():
     papers = {(one.file, row.label): dict(row.paper) for one in gimpel_smith.EXPERIMENTS for row in one.rows}
-    assert [papers["table-1", name]["test"] for name in gimpel_smith.TUNED] == [36.6, 36.6, 36.8]
-    assert papers["table-2", "PRO, more"] == {"tune": 35.1, "test": 28.7}
-    assert papers["table-2", "RAMPION, more"] == {"tune": 33.3, "test": 29.8}
+    assert [papers["gimpel-smith-table-1", name]["test"] for name in gimpel_smith.TUNED] == [36.6, 36.6, 36.8]
+    assert papers["gimpel-smith-table-2", "PRO, more"] == {"tune": 35.1, "test": 28.7}
+    assert papers["gimpel-smith-table-2", "RAMPION, more"] == {"tune": 33.3, "test": 29.8}
 
 
 def test_gimpel_and_smiths_own_numbers_fulfil_table_2():

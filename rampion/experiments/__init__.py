@@ -93,7 +93,7 @@ class Experiment:
     @property
     def file(self) -> str:
         """What its results are called, without an ending."""
-        return self.name.partition("/")[2]
+        return self.name.replace("/", "-")
 
 
 class Finding(NamedTuple):

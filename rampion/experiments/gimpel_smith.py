@@ -172,7 +172,8 @@ losses = Experiment(
 )  # fmt: skip
 
 
-MORE = "fourteen + counts"
+COUNTS = "counts"
+MORE = f"fourteen,{COUNTS}"
 RAMPION_MORE, PRO_MORE, REGULARISED = "RAMPION, more", "PRO, more", "PRO regularised, more"
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rampion.errors import InputError
 from rampion.formats import container
-from rampion.metrics import Bleu
+from rampion.metrics import Bleu, Wer
 from rampion.metrics.bleu import ORDER
 from rampion.significance import Interval, Scored, bootstrap
 
@@ -20,6 +20,7 @@ Vector = NDArray[np.float64]
 
 TRAINING = Bleu("raw", "nobp")  # one reference, no length penalty (S2.5)
 NEAR = 0.5  # points of BLEU from where a curve ends
+EARLY = 8  # the iteration up to which a curve may dip
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +45,37 @@ class Settled:
         return np.hstack(iterations)
 
     def scores(self, totals: NDArray[Any]) -> Vector:
-        width = 2 + 2 * ORDER
-        curves = Bleu().scores(totals.reshape(-1, width)).reshape(len(totals), -1)
-        far = np.abs(curves - curves[:, -1:]) > NEAR
+        points = curves(totals)
+        far = np.abs(points - points[:, -1:]) > NEAR
         last: Vector = 1.0 + (far * np.arange(1, far.shape[1] + 1)).max(axis=1)
         return last
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """How BLEU goes from iteration to iteration; rows as those of Settled.
+
+    dip       from the first iteration down to the lowest up to EARLY
+    recovery  from there up to the last one
+    rough     the mean change, up or down
+    """
+
+    of: Literal["dip", "recovery", "rough"]
+
+    def scores(self, totals: NDArray[Any]) -> Vector:
+        points = curves(totals)
+        if self.of == "rough":
+            changes: Vector = np.abs(np.diff(points, axis=1)).sum(axis=1) / max(points.shape[1] - 1, 1)
+            return changes
+        lowest = points[:, min(1, points.shape[1] - 1) : EARLY].min(axis=1)
+        found: Vector = points[:, 0] - lowest if self.of == "dip" else points[:, -1] - lowest
+        return found
+
+
+def curves(totals: NDArray[Any]) -> Vector:
+    """BLEU of iteration beside iteration."""
+    points: Vector = Bleu().scores(totals.reshape(-1, 2 + 2 * ORDER)).reshape(len(totals), -1)
+    return points
 
 
 class Measure(NamedTuple):
@@ -66,6 +93,11 @@ MEASURES: Mapping[str, Measure] = {
     "test": Measure(BLEU, "test segments"),
     "test first": Measure(BLEU, "test segments"),
     "settled": Measure(Settled(), "test segments"),
+    "dip": Measure(Course("dip"), "test segments"),
+    "recovery": Measure(Course("recovery"), "test segments"),
+    "rough": Measure(Course("rough"), "test segments"),
+    "dev": Measure(MEAN, "dev segments"),  # BLEU of each in percent
+    "dev mWER": Measure(Wer(), "dev segments"),
     "decoding": Measure(MEAN, "iterations"),  # seconds
     "online": Measure(MEAN, "iterations"),
     "learning": Measure(MEAN, "iterations"),  # seconds of all but the decoder

@@ -6,15 +6,17 @@
     ratio      likewise for the interval of the quotient and two bounds
     keener     as above, of the difference on the tuning text and that on the test
     wider      as above, of the spread of the runs of some rows and that of the runs of others
+    exceeds    likewise for the interval of one number, and a bound
+    between    likewise for the interval of the difference of the runs of some rows and those of others, and two bounds
     never      holds if none of the units has it
     alike      holds if the weights of all runs point the same way
     same       holds if two runs end in the same weights, bit for bit
 
 Whatever an interval does not decide is within noise. A relation of several claims holds if all of them do, and does
 not hold if one of them does not. Intervals are those of the paired bootstrap over the units of the two samples
-(S12.2), at 95 %; two samples of different units are independent, and the bounds of their difference are those that
-their own intervals give:  d - sqrt((a - low_a)^2 + (high_b - b)^2)  and so on. Beside a difference of scores of
-segments stands p of approximate randomisation (S12.1), run against run, the greatest of them.
+(S12.2), at 95 %; two samples of different units, or curves of different lengths, are independent, and the bounds of
+their difference are those that their own intervals give:  d - sqrt((a - low_a)^2 + (high_b - b)^2)  and so on. Beside
+a difference of scores of segments stands p of approximate randomisation (S12.1), run against run, the greatest of them.
 """
 
 from __future__ import annotations
@@ -163,6 +165,50 @@ class Ratio:
 
 
 @dataclass(frozen=True, slots=True)
+class Between:
+    """The first rows have more than the second, all runs of each together, by something between the bounds."""
+
+    first: tuple[str, ...]
+    second: tuple[str, ...]
+    least: float = -math.inf
+    most: float = math.inf
+    measure: str = "test"
+
+    @property
+    def quantities(self) -> tuple[Quantity, ...]:
+        return tuple(Quantity(row, self.measure) for row in (*self.first, *self.second))
+
+    def judge(self, outcomes: Outcomes) -> Judged:
+        one, two = (np.concatenate([rows(outcomes[row], self.measure) for row in group])
+                    for group in (self.first, self.second))  # fmt: skip
+        found = Interval(*paired_bootstrap(MEASURES[self.measure].score, two, one)[:3])
+        named = (", ".join(group) for group in (self.first, self.second))
+        said = (
+            f"{' − '.join(f'({names})' for names in named)}, {self.measure}, expected {self.least:g} to {self.most:g}"
+        )
+        return Judged(said, *found, decided(found, self.least, self.most))
+
+
+@dataclass(frozen=True, slots=True)
+class Exceeds:
+    """The quantity is greater than that."""
+
+    quantity: Quantity
+    least: float
+
+    @property
+    def quantities(self) -> tuple[Quantity, ...]:
+        return (self.quantity,)
+
+    def judge(self, outcomes: Outcomes) -> Judged:
+        found = bootstrap(
+            MEASURES[self.quantity.measure].score, rows(outcomes[self.quantity.row], self.quantity.measure)
+        )
+        said = f"{self.quantity}, expected more than {self.least:g}"
+        return Judged(said, *found, decided(found, self.least, math.inf))
+
+
+@dataclass(frozen=True, slots=True)
 class Never:
     """No unit of the sample has it; its share is given."""
 
@@ -276,7 +322,7 @@ def difference(first: Quantity, second: Quantity, outcomes: Outcomes, logarithmi
     one, two = MEASURES[first.measure], MEASURES[second.measure]
     scored = [Log(each.score) if logarithmic else each.score for each in (one, two)]
     samples = [rows(outcomes[each.row], each.measure) for each in (first, second)]
-    if one == two:
+    if one == two and samples[0].shape[2] == samples[1].shape[2]:
         return Interval(*paired_bootstrap(scored[0], samples[1], samples[0])[:3])
     return apart(*(bootstrap(score, sample) for score, sample in zip(scored, samples, strict=True)))
 
@@ -293,6 +339,8 @@ def chance(first: Quantity, second: Quantity, outcomes: Outcomes) -> float | Non
     if measure != MEASURES[second.measure] or not measure.units.endswith("segments"):
         return None
     one, two = (rows(outcomes[each.row], each.measure) for each in (first, second))
+    if one.shape[2] != two.shape[2]:
+        return None
     runs = range(max(len(one), len(two)))
     return max(randomisation(measure.score, two[r % len(two)], one[r % len(one)], TRIALS).p for r in runs)
 

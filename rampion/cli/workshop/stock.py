@@ -14,7 +14,7 @@ from rampion.errors import InputError
 from rampion.experiments.scales import Scale
 
 if TYPE_CHECKING:
-    from rampion.protocols import KeyedDecoder
+    from decoder.keyed import KeyedBlockDecoder
 
 
 WORDS = 4  # of the language model of real-valued features
@@ -38,6 +38,25 @@ class Stock:
         text = self.text
         table.note(f"{text}: preparing blocks and language model of all pairs")
         return System.prepare(text, self.out / "whole", Settings(self.pair, order=WORDS), self.threads)
+
+    @cached_property
+    def counts(self) -> Any:
+        """Count features of all sentences, each kind having its share of them (S9.3)."""
+        from decoder.counts import CountFeatures, Settings
+        from decoder.system import LINKS
+        from rampion.cli.blocks import links_of, texts_of
+
+        home, path = self.out / "whole", self.out / "whole" / "counts.txt"
+        if not path.exists():
+            _ = self.whole
+            source, target, own = texts_of([str(self.text)], self.pair)
+            links = links_of(source, target, own or str(home / LINKS), self.threads)
+            full = Settings()
+            kinds = ("pairs", "unigrams", "bigrams", "trigrams", "triggers")
+            whole = sum(getattr(full, kind) for kind in kinds)
+            shares = {kind: max(1, round(getattr(full, kind) * self.scale.counts / whole)) for kind in kinds}
+            CountFeatures.choose(source, target, links, replace(full, **shares)).write(path)
+        return CountFeatures.read(path)
 
     @cached_property
     def system(self) -> Any:
@@ -87,11 +106,13 @@ class Stock:
             Language.invent(1).corpus(self.scale.pairs, self.scale.held_out).write(text)
         return text
 
-    def decoder(self, features: str, order: str) -> KeyedDecoder:
+    def decoder(self, features: str, order: str, options: int | None = None) -> KeyedBlockDecoder:
+        """One with the options of binary features, or with so many."""
         from decoder.states import MON, Reordering
 
-        decoder: KeyedDecoder = self.system.decoder(
+        decoder: KeyedBlockDecoder = self.system.decoder(
             features, MON if order == "MON" else Reordering(), threads=self.threads,
-            beam=self.scale.beam, pops=10 * self.scale.beam, options=self.scale.options,
+            beam=self.scale.beam, pops=10 * self.scale.beam,
+            options=options or self.scale.options,
         )  # fmt: skip
         return decoder

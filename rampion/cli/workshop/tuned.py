@@ -13,7 +13,7 @@ from rampion.cli import table
 from rampion.cli.options import changed
 from rampion.cli.workshop.sets import bleu
 from rampion.cli.workshop.stock import Stock
-from rampion.experiments.gimpel_smith import Tuning
+from rampion.experiments.gimpel_smith import COUNTS, Tuning
 from rampion.experiments.samples import MEAN, Outcome
 from rampion.experiments.scales import Scale
 from rampion.features import Weights
@@ -26,11 +26,23 @@ if TYPE_CHECKING:
 SENTENCES = 900  # that the paper tunes on, about (S4)
 
 
+def depends(settings: Tuning) -> tuple[str, ...]:
+    """What of the scale a row depends on."""
+    text = ("pairs", "held_out", *(["counts"] if COUNTS in settings.features else []))
+    return (*text, "k", "decodings") if settings.recipe else text
+
+
 def tune(stock: Stock, settings: Tuning, seed: int, folder: Path) -> Outcome:
     """What the decoder says with the weights that the loop ends with; a loop that was stopped goes on."""
+    from decoder.large import LargeDecoder
+
     system = stock.whole
-    keyed = system.decoder(settings.features, threads=stock.threads)
+    names, counts, _ = settings.features.partition(f",{COUNTS}")
+    keyed = system.decoder(names, threads=stock.threads)
     decoder, dev, test = keyed.decoder, system.corpus.dev, system.corpus.test
+    own = decoder.names
+    if counts:
+        decoder = LargeDecoder(decoder, stock.counts)
     start = weights = drawn(decoder.initial, settings.start)
     rows = list["Iteration"]()
     if settings.recipe:
@@ -57,7 +69,7 @@ def tune(stock: Stock, settings: Tuning, seed: int, folder: Path) -> Outcome:
             "seconds learning": learning,
         },
         {"seed": seed, "iterations": len(rows), "candidates": rows[-1].candidates, "features": len(weights)},
-        {name: weights[name] for name in decoder.names},
+        {name: weights[name] for name in own},
     )
 
 
