@@ -44,6 +44,7 @@ from rampion.experiments.verdicts import (
     decided,
     together,
 )
+from rampion.losses import LOSSES
 from rampion.significance import Interval, bootstrap, paired_bootstrap, randomisation
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -471,8 +472,20 @@ def test_gimpel_and_smiths_own_numbers_fulfil_table_2():
 
 
 def test_chance_is_in_what_draws():
-    seeded = {row.label for one in gimpel_smith.EXPERIMENTS for row in one.rows if row.settings.seeded}
+    rows = [
+        row for one in gimpel_smith.EXPERIMENTS for row in one.rows if isinstance(row.settings, gimpel_smith.Tuning)
+    ]
+    seeded = {row.label for row in rows if row.settings.seeded}
     assert {label.partition(" ")[0].strip(",") for label in seeded} == {"MERT", "PRO"}
+
+
+@pytest.mark.parametrize("law", gimpel_smith.LAWS)
+def test_laws_of_the_losses_hold_and_would_be_seen_to_fail(law, monkeypatch):
+    family = gimpel_smith.Family(law, problems=3)
+    assert measured([gimpel_smith.prove(family, 1)], "violated").score == 0
+    for name in ("ramp3", "kbest-perceptron", "log"):
+        monkeypatch.setitem(gimpel_smith.LOSSES, name, LOSSES["soft-ramp1"])
+    assert measured([gimpel_smith.prove(family, 1)], "violated").score > 0
 
 
 def test_scales_are_in_the_page():

@@ -231,3 +231,16 @@ def test_what_is_changed_is_a_setting_of_its_recipe():
     for settings in (one for one in rows if isinstance(one, Tuning) and one.change):
         recipe = RECIPES[settings.recipe]
         assert changed(recipe, [settings.change], barred=()) != recipe
+
+
+def test_counts_are_learnt_beside_the_fourteen_features(tuned, monkeypatch):
+    out, _ = tuned
+    monkeypatch.setitem(SCALES, "small", SMALL)
+    shop = Workshop.open(out, "small", None, None, 1)
+    (row,) = (row for row in gimpel_smith.table_2.rows if row.label == "RAMPION, more")
+    assert shop.asked(row)["counts"] == 20
+    made = shop.make(row, 1, out / "more")
+    assert made.facts["features"] > 14 == len(made.weights)
+    weights = weight_files.read(out / "more/run/weights.txt")
+    assert {name.partition("/")[0] for name in weights if "/" in name} <= {"pair", "gram", "trigger"}
+    assert any(weights[name] for name in weights if "/" in name)

@@ -6,14 +6,29 @@ paper's numbers are means over its languages and tests, so that only relations c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from itertools import combinations
 from statistics import fmean
+from typing import ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+from rampion.candidates import Candidates, Rows
+from rampion.expected import Risk
 from rampion.experiments import Experiment, Picture, Relation, Row, Scatter
-from rampion.experiments.verdicts import Above, Alike, Keener, Near, Quantity, Ratio, Same, Unbeaten, Wider
+from rampion.experiments.samples import MEAN, Outcome
+from rampion.experiments.verdicts import Above, Alike, Keener, Near, Never, Quantity, Ratio, Same, Unbeaten, Wider
+from rampion.losses import LOSSES, MODEL, Contrast, Side
+from rampion.metrics import Bleu
+from rampion.metrics.bleu import ORDER
+from rampion.protocols import Loss
 from rampion.recipes import RECIPES
+from rampion.solvers import Lbfgs, objective
+from rampion.stakes import Batch, Stakes
+from rampion.text import Texts
+from rampion.vocab import Names
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,13 +161,13 @@ figure_3 = Experiment(
 
 
 SOFT = ("soft ramp 1", "soft ramp 2", "soft ramp 3")
-LOSSES = {"ramp 1": "ramp1", "ramp 2": "ramp2"} | {name: name.replace(" ramp ", "-ramp") for name in SOFT}
+OTHERS = {"ramp 1": "ramp1", "ramp 2": "ramp2"} | {name: name.replace(" ramp ", "-ramp") for name in SOFT}
 
 losses = Experiment(
     "gimpel-smith/losses",
     "Sec. 4, footnote: the other ramp losses",
     COLUMNS,
-    (_row(UNTUNED), _row(RAMPION), *(Row(name, Tuning(recipe)) for name, recipe in LOSSES.items())),
+    (_row(UNTUNED), _row(RAMPION), *(Row(name, Tuning(recipe)) for name, recipe in OTHERS.items())),
     (
         Relation(
             "X3a", "must", "ramp 1 is worst, and worse than no tuning",
@@ -242,4 +257,116 @@ hyper_parameters = Experiment(
     note="The paper gives no numbers here; hardly: by less than 0.5 BLEU.",
 )  # fmt: skip
 
-EXPERIMENTS = (table_1, figure_3, losses, table_2, hyper_parameters)
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A law of the losses, on lists drawn by chance of which every second reaches its reference, once."""
+
+    seeded: ClassVar[bool] = True
+    law: str
+    problems: int = 20
+
+
+SEGMENTS, LONGEST, WIDTH = 16, 8, 3
+EXACT = 1e-8  # rounding
+STRENGTH = 0.1  # of L2: without it a list that can be told apart has no best weights
+Reals = NDArray[np.float64]
+Laws = Iterator[NDArray[np.bool_]]
+
+
+def problem(random: np.random.Generator) -> Batch:
+    """Lists, every second of which has a candidate that is the reference."""
+    sizes = random.integers(2, LONGEST + 1, SEGMENTS)
+    bounds = np.concatenate([[0], np.cumsum(sizes)])
+    count, names = int(bounds[-1]), Names()
+    ids = np.tile(names.intern_all(Texts.of(f"feature {j}" for j in range(WIDTH))).astype(np.uint32), count)
+    reached = np.zeros(count, bool)
+    reached[bounds[:-1:2]] = True
+    rows = Rows(
+        Texts.of(map(str, range(SEGMENTS))), bounds, Texts.of(map(str, range(count))), np.arange(count + 1) * WIDTH,
+        ids, random.normal(size=count * WIDTH), np.full(count, np.nan), Texts.of([""] * count), {},
+    )  # fmt: skip
+    (lists,) = Candidates.build(names, [[rows]])
+    stakes = Stakes(bounds, random.uniform(0, 2, count), reached)
+    return Batch(lists, np.zeros((count, 2 + 2 * ORDER)), stakes, Bleu())
+
+
+def value(loss: Loss | str, stakes: Stakes, scores: Reals) -> float:
+    return (LOSSES[loss] if isinstance(loss, str) else loss).slopes(stakes, scores)[0]
+
+
+def ramps(batch: Batch, random: np.random.Generator) -> Laws:
+    """F1 to F4 and F6 (S3.2)."""
+    stakes, scores = batch.stakes, batch.scores(3 * random.normal(size=WIDTH))
+    one, two, three = (value(f"ramp{n}", stakes, scores) for n in (1, 2, 3))
+    soft = [value(f"soft-ramp{n}", stakes, scores) for n in (1, 2, 3)]
+    said, risk = stakes.costs[MODEL.picks(stakes, scores)].sum(), value(Risk(), stakes, scores)
+    dear = replace(stakes, costs=10 * stakes.costs)
+    yield np.abs([three - one - two, soft[2] - soft[0] - soft[1]]) > EXACT
+    yield np.diff([0.0, two, said, one, three]) < -EXACT
+    yield np.diff([soft[1], risk, soft[0]]) < -EXACT
+    yield np.abs([value("ramp3", dear, scores) - 10 * value("ramp3", stakes, scores / 10)]) > EXACT
+
+
+def gamma(batch: Batch, random: np.random.Generator) -> Laws:
+    """F5: with a cost that outweighs all scores, the perceptron of the oracle."""
+    stakes, scores = batch.stakes, batch.scores(3 * random.normal(size=WIDTH))
+    dear, oracle = Contrast(Side(tilt=-1e9), MODEL), LOSSES["kbest-perceptron"]
+    yield np.abs(dear.slopes(stakes, scores)[1] - oracle.slopes(stakes, scores)[1]) > EXACT
+
+
+def unreached(batch: Batch, random: np.random.Generator) -> Laws:
+    """What wants the reference learns nothing from a list without it."""
+    stakes, scores = batch.stakes, batch.scores(3 * random.normal(size=WIDTH))
+    within = np.logical_or.reduceat(stakes.reached, stakes.bounds[:-1])
+    without = ~np.repeat(within, np.diff(stakes.bounds))
+    for name in ("perceptron", "hinge", "softmax-margin", "log", "latent-log"):
+        slopes = LOSSES[name].slopes(stakes, scores)[1]
+        yield slopes[without] != 0
+        yield np.array([not slopes[~without].any()])
+
+
+def convex(batch: Batch, random: np.random.Generator) -> Laws:
+    """With one reference a list, and the oracle as it is, three starts end at one value."""
+    solver, origin = Lbfgs(STRENGTH, steps=500), np.zeros(WIDTH)
+    for name in ("log", "softmax-margin", "latent-log", "och-ney"):
+        loss = LOSSES[name]
+        if isinstance(loss, Contrast) and not loss.smooth:
+            loss = loss.pinned(batch.stakes, np.zeros(len(batch.candidates)))
+        starts = 3 * random.normal(size=(3, WIDTH))
+        reached = [solver.solve(loss, batch, start, origin) for start in starts]
+        ends = [objective(loss, batch, weights, origin, STRENGTH)[0] for weights in reached]
+        yield np.array([np.ptp(ends) > 1e-5 * max(1.0, abs(ends[0]))])
+
+
+LAWS = {"convex": convex, "no reference": unreached, "large gamma": gamma, "ramps": ramps}
+
+
+def prove(family: Family, seed: int) -> Outcome:
+    """Whether any problem violates the law."""
+    found = list[NDArray[np.bool_]]()
+    for number in range(family.problems):
+        random = np.random.default_rng([seed, number])
+        found += LAWS[family.law](problem(random), random)
+    return Outcome({"violated": MEAN.rows(np.concatenate(found))})
+
+
+def _lawful(name: str, sentence: str) -> Relation:
+    letter = "abcd"[list(LAWS).index(name)]
+    return Relation(f"X6{letter}", "must", sentence, (Never(Quantity(name, "violated")),))
+
+
+family = Experiment(
+    "gimpel-smith/family",
+    "Sec. 3: how the losses are related, on lists of which half reach their reference",
+    {"violated": "share of checks violated"},
+    tuple(Row(name, Family(name)) for name in LAWS),
+    (
+        _lawful("convex", "convex losses reach the same value from three starts"),
+        _lawful("no reference", "losses that want the reference learn nothing from lists without it"),
+        _lawful("large gamma", "with a large gamma the perceptron is that of the oracle"),
+        _lawful("ramps", "ramp 3 is ramp 1 and ramp 2 together; they enclose the cost, softened ones the risk"),
+    ),
+)  # fmt: skip
+
+EXPERIMENTS = (table_1, figure_3, losses, table_2, hyper_parameters, family)

@@ -10,8 +10,8 @@ from typing import Any
 from rampion.cli.workshop import real, sets, tuned
 from rampion.cli.workshop.stock import Stock
 from rampion.errors import RecipeError
-from rampion.experiments import Row
-from rampion.experiments.gimpel_smith import Tuning
+from rampion.experiments import Row, gimpel_smith
+from rampion.experiments.gimpel_smith import Family, Tuning
 from rampion.experiments.samples import Outcome
 from rampion.experiments.scales import SCALES
 from rampion.experiments.tillmann_zhang.binary import Theory, Training, Truth, prove
@@ -44,7 +44,7 @@ class Workshop:
         }
 
     def asked(self, row: Row) -> Mapping[str, Any]:
-        if isinstance(row.settings, Theory):
+        if isinstance(row.settings, (Theory, Family)):
             return {}
         depends = tuned.depends(row.settings) if isinstance(row.settings, Tuning) else sets.DEPENDS
         return {"corpus": self.stock.given or "toy", **{name: getattr(self.stock.scale, name) for name in depends}}
@@ -53,6 +53,8 @@ class Workshop:
         match row.settings:
             case Theory() as theory:
                 return prove(theory, seed)
+            case Family() as family:
+                return gimpel_smith.prove(family, seed)
             case Truth() as truth:
                 return sets.oracle(self.stock, truth)
             case Training() as training:
