@@ -128,13 +128,18 @@ class BlockDecoder:
         told = list(
             self.search(lines, self.model(weights), lambda batch, graph: self.tell(batch, self.kbest(batch, graph, k)))
         )
+        return self.listed(told, self.templates.names)
+
+    def listed(self, told: Sequence[Told], spelt: Callable[[NDArray[np.uint64]], Texts]) -> Candidates:
+        """What was told of successive batches; `spelt` names the keys."""
+        derivations = joined([part.derivations for part in told])
         return candidates(
-            Texts.of(map(str, range(len(lines)))),
+            Texts.of(map(str, range(len(derivations.bounds) - 1))),
             Texts.join([part.texts for part in told]),
-            joined([part.derivations for part in told]),
+            derivations,
             np.concatenate([np.zeros((0, len(self.names))), *(part.values for part in told)]),
             self.names,
-            self.templates,
+            spelt,
             (
                 np.concatenate([np.zeros(0, np.uint64), *(part.keys for part in told)]),
                 chained([part.key_bounds for part in told]),
@@ -266,9 +271,10 @@ class BlockDecoder:
         words, bounds = spoken(batch.options, self.blocks.blocks, derivations)
         return self.lm.logs(self._lm_words[words], bounds)
 
-    def said(self, batch: Batch) -> Said:
-        """What the options of a batch say, unknown words as they were written: those have ids behind the vocabulary."""
-        target = self.blocks.vocabularies.target
+    def said(self, batch: Batch, names: Names | None = None) -> Said:
+        """What the options of a batch say, unknown words as they were written: those have ids behind the vocabulary, or
+        behind names that begin with it."""
+        target = names or self.blocks.vocabularies.target
         local = Names()
         ids = local.intern_all(batch.surfaces)
         known = target.find_all(local.texts())

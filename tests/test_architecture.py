@@ -52,9 +52,9 @@ DECODER_FLOW = (
     "model",
     "search",
     "kbest oracle",
-    "cube lattice",
+    "cube lattice counts",
     "decoder",
-    "explain keyed",
+    "explain keyed large",
     "system",
     "__init__",
 )

@@ -353,7 +353,7 @@ def test_candidates_score_as_their_derivations(seed):
     fired = case.templates.emit(*case.batch)
     said = Texts.of("x" for _ in case.derivations.scores)
     segments = Texts.of(map(str, range(len(case.lines))))
-    store = candidates(segments, said, case.derivations, values, FOURTEEN, case.templates, fired)
+    store = candidates(segments, said, case.derivations, values, FOURTEEN, case.templates.names, fired)
     weights = np.random.default_rng(seed).integers(-4, 5, len(store.features)).astype(float)
     weigh = dict(zip(store.features.names, weights, strict=True))
     for d, s in enumerate(owners(case)):

@@ -30,7 +30,7 @@ EXAMPLE = """
 
   rampion report runs   (of rampion tune --recipe all --seeds 1,2,3)
 
-  rampion report paper   (of rampion reproduce --out paper; or paper/table-5.json, one table of it)
+  rampion report paper   (of rampion reproduce --out paper; or paper/tillmann-zhang-table-5.json, one table of it)
 """
 
 

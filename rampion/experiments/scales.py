@@ -18,8 +18,8 @@ class Scale(NamedTuple):
     options: int  # blocks of a source phrase that the decoder tries; with more, more iterations are needed
     beam: int
     # of real-valued features, which learn from the dev text
-    k: int  # candidates of a sentence in every decoding
-    decodings: int  # of the dev text
+    k: int  # candidates of a sentence at most
+    decodings: int  # of the dev text at most
     counts: int  # count features beside them
 
     @property
@@ -29,7 +29,7 @@ class Scale(NamedTuple):
 
 
 SCALES = {
-    "small": Scale(20_000, 500, 8_000, 16, 4, 30, 100, 12, 1_000),
-    "medium": Scale(100_000, 1_000, 40_000, 30, 6, 50, 200, 20, 3_000),
-    "full": Scale(1_000_000, 1_000, SENTENCES, 30, 10, 100, 500, 20, 7_200),
+    "small": Scale(20_000, 500, 8_000, 16, 4, 30, 100, 25, 1_000),
+    "medium": Scale(100_000, 1_000, 40_000, 30, 6, 50, 200, 25, 3_000),
+    "full": Scale(1_000_000, 1_000, SENTENCES, 30, 10, 100, 1_500, 25, 7_200),
 }

@@ -15,6 +15,7 @@ from rampion.experiments.tillmann_zhang.binary import Training, Truth
 from rampion.text import References, Texts
 
 if TYPE_CHECKING:
+    from rampion.recipes import SetRecipe
     from rampion.relevant import Iteration
 
 DEPENDS = ("pairs", "held_out", "sentences", "iterations", "options", "beam")  # what of the scale they depend on
@@ -31,15 +32,12 @@ def oracle(stock: Stock, truth: Truth) -> Outcome:
 
 def train(stock: Stock, settings: Training, seed: int, folder: Path) -> Outcome:
     """What the iteration that is best on dev has learnt. The run is left in the folder; a stopped one goes on."""
-    from rampion.recipes import SETS
     from rampion.relevant import Lines, Text, train
     from rampion.runs import Run
 
     fixed = {} if settings.language_model is None else {"LM": settings.language_model}
     decoder = stock.decoder(",".join([*fixed, settings.features]), settings.reordering)
-    recipe = SETS[settings.recipe].set(iterations=stock.scale.iterations, k=settings.k, seed=seed)
-    if settings.paced:
-        recipe = recipe.set(rate=recipe.solver.rate * stock.scale.pace)
+    recipe = recipe_of(stock, settings).set(seed=seed)
     corpus = stock.system.corpus
     text = Text(*(Lines(part.source, part.references) for part in (stock.lessons, corpus.dev, corpus.test) if part))
     facts = {"corpus": text.fingerprint, "decoder": decoder.fingerprint}
@@ -72,6 +70,14 @@ def train(stock: Stock, settings: Training, seed: int, folder: Path) -> Outcome:
         },
         {"seed": seed, "chosen": chosen, "features": rows[chosen - 1].features},
     )
+
+
+def recipe_of(stock: Stock, settings: Training) -> SetRecipe:
+    """The recipe of a row, at its pace."""
+    from rampion.recipes import SETS
+
+    recipe = SETS[settings.recipe].set(iterations=stock.scale.iterations, k=settings.k)
+    return recipe.set(rate=recipe.solver.rate * stock.scale.pace) if settings.paced else recipe
 
 
 def told(row: Iteration) -> None:

@@ -14,7 +14,10 @@ from rampion.errors import InputError
 from rampion.experiments.scales import Scale
 
 if TYPE_CHECKING:
-    from rampion.protocols import KeyedDecoder
+    from decoder.keyed import KeyedBlockDecoder
+
+
+WORDS = 4  # of the language model of real-valued features
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +29,34 @@ class Stock:
     given: str | None  # a corpus folder
     pair: str | None
     threads: int
+
+    @cached_property
+    def whole(self) -> Any:
+        """Made from all sentences, for weights that are learnt from the dev text."""
+        from decoder.system import Settings, System
+
+        text = self.text
+        table.note(f"{text}: preparing blocks and language model of all pairs")
+        return System.prepare(text, self.out / "whole", Settings(self.pair, order=WORDS), self.threads)
+
+    @cached_property
+    def counts(self) -> Any:
+        """Count features of all sentences, each kind having its share of them (S9.3)."""
+        from decoder.counts import CountFeatures, Settings
+        from decoder.system import LINKS
+        from rampion.cli.blocks import links_of, texts_of
+
+        home, path = self.out / "whole", self.out / "whole" / "counts.txt"
+        if not path.exists():
+            _ = self.whole
+            source, target, own = texts_of([str(self.text)], self.pair)
+            links = links_of(source, target, own or str(home / LINKS), self.threads)
+            full = Settings()
+            kinds = ("pairs", "unigrams", "bigrams", "trigrams", "triggers")
+            whole = sum(getattr(full, kind) for kind in kinds)
+            shares = {kind: max(1, round(getattr(full, kind) * self.scale.counts / whole)) for kind in kinds}
+            CountFeatures.choose(source, target, links, replace(full, **shares)).write(path)
+        return CountFeatures.read(path)
 
     @cached_property
     def system(self) -> Any:
@@ -47,15 +78,10 @@ class Stock:
     def texts(self) -> tuple[Path, Path]:
         """Two folders: a corpus, and the sentences that were taken from its training text, drawn by chance."""
         from decoder.corpus import Corpus
-        from decoder.language import Language
 
         corpus, lessons = self.out / "corpus", self.out / "lessons"
         if not corpus.exists():
-            if self.given:
-                whole = Corpus.load(self.given, self.pair)
-            else:
-                table.note(f"inventing a toy corpus of {self.scale.pairs} pairs")
-                whole = Language.invent(1).corpus(self.scale.pairs, self.scale.held_out)
+            whole = Corpus.load(self.text, self.pair)
             for name, part in (("dev", whole.dev), ("test", whole.test)):
                 if not part:
                     files = " and ".join(f"{name}.{language}" for language in whole.languages)
@@ -68,11 +94,25 @@ class Stock:
             replace(whole, train=whole.train.take(left)).write(corpus)
         return corpus, lessons
 
-    def decoder(self, features: str, order: str) -> KeyedDecoder:
+    @cached_property
+    def text(self) -> Path:
+        """The folder of all text; the toy's is invented first."""
+        from decoder.language import Language
+
+        if self.given:
+            return Path(self.given)
+        if not (text := self.out / "text").exists():
+            table.note(f"inventing a toy corpus of {self.scale.pairs} pairs")
+            Language.invent(1).corpus(self.scale.pairs, self.scale.held_out).write(text)
+        return text
+
+    def decoder(self, features: str, order: str, options: int | None = None) -> KeyedBlockDecoder:
+        """One with the options of binary features, or with so many."""
         from decoder.states import MON, Reordering
 
-        decoder: KeyedDecoder = self.system.decoder(
+        decoder: KeyedBlockDecoder = self.system.decoder(
             features, MON if order == "MON" else Reordering(), threads=self.threads,
-            beam=self.scale.beam, pops=10 * self.scale.beam, options=self.scale.options,
+            beam=self.scale.beam, pops=10 * self.scale.beam,
+            options=options or self.scale.options,
         )  # fmt: skip
         return decoder
