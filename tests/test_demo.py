@@ -33,6 +33,7 @@ def shown(tmp_path_factory):
     return out, good("demo", "--out", out, *SIZES)
 
 
+@pytest.mark.slow
 def test_it_says_what_it_does_and_what_was_gained(shown):
     out, text = shown
     for words in ("Inventing two languages and 300 pairs", "RAMPION", "relevant sets", "oracle", "p: approximate"):
@@ -50,6 +51,7 @@ def test_it_says_what_it_does_and_what_was_gained(shown):
     assert len(found["curves"]["binary"]) == 2
 
 
+@pytest.mark.slow
 def test_its_scores_are_those_of_its_folder(shown, tmp_path):
     out, _ = shown
     found, test = results(out), out / "corpus" / "test.src"
@@ -66,6 +68,7 @@ def test_its_scores_are_those_of_its_folder(shown, tmp_path):
     assert gains == sorted(gains, reverse=True)
 
 
+@pytest.mark.slow
 def test_threads_change_nothing(shown, tmp_path):
     good("demo", "--out", tmp_path / "it", *SIZES, "--threads", 1)
     assert learnt(tmp_path / "it") == learnt(shown[0])
@@ -73,6 +76,7 @@ def test_threads_change_nothing(shown, tmp_path):
     assert results(tmp_path / "other")["table"] != results(shown[0])["table"]
 
 
+@pytest.mark.slow
 def test_what_was_stopped_goes_on(shown, tmp_path):
     out = tmp_path / "it"
     shutil.copytree(shown[0], out)
@@ -88,6 +92,7 @@ def test_what_was_stopped_goes_on(shown, tmp_path):
     assert (out / "events.jsonl").read_bytes() == events
 
 
+@pytest.mark.slow
 def test_it_spoils_nothing(shown, tmp_path):
     (tmp_path / "mine").write_text("dear")
     code, _, err = rampion("demo", "--out", tmp_path, *SIZES)
@@ -102,6 +107,7 @@ def test_it_spoils_nothing(shown, tmp_path):
     assert "is a file" in err
 
 
+@pytest.mark.slow
 def test_the_page_holds_the_whole_story(shown):
     out, _ = shown
     page = Shown.of(out / "report.html")

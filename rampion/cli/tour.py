@@ -64,7 +64,7 @@ class Tour:
         """In a new or empty folder, or in that of the same tour, which goes on."""
         if out.is_dir() and not RunFolder(out).begun and any(out.iterdir()):
             raise InputError(f"{out}: holds something else; name a folder of its own for the demo (--out)")
-        return cls(plan, RunFolder.resume(out, {"demo": "tour", **asdict(plan)}, (), {}, ()), threads, say)
+        return cls(plan, RunFolder.resume(out.absolute(), {"demo": "tour", **asdict(plan)}, (), {}, ()), threads, say)
 
     @property
     def out(self) -> Path:
@@ -178,7 +178,7 @@ class Tour:
         """What a training is made with, for those who look at its folder later."""
         return {
             "features": features, "reordering": "swap", "beam": BEAM, "options": OPTIONS[features],
-            "system": str((self.out / SYSTEM).absolute()),
+            "system": str(self.out / SYSTEM),
         }  # fmt: skip
 
     # Training
