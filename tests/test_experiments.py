@@ -45,6 +45,7 @@ from rampion.experiments.verdicts import (
     together,
 )
 from rampion.losses import LOSSES
+from rampion.report import charts
 from rampion.significance import Interval, bootstrap, paired_bootstrap, randomisation
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -519,6 +520,31 @@ def test_pictures_are_the_same_every_time_and_name_their_lines(tmp_path):
     assert all(f">{word}<" in text for word in [*LINES, "Figure 2", "BLEU", "iteration"])
     curves.draw(tmp_path / "one.png", LINES, logarithmic=True)
     assert (tmp_path / "one.png").read_bytes().startswith(b"\x89PNG")
+
+
+POINTS = {"A": [(1.0, 2.0), (2.0, 2.5)], "A, draw 1": [(1.5, 2.2)], "B": [(3.0, 1.0)]}
+
+
+def test_scatters_are_the_same_every_time_and_name_their_groups(tmp_path):
+    pytest.importorskip("matplotlib")
+    for name in ("one.svg", "two.svg"):
+        curves.scatter(tmp_path / name, POINTS, "Figure 3", "tuning BLEU", "test BLEU")
+    text = (tmp_path / "one.svg").read_text()
+    assert text == (tmp_path / "two.svg").read_text()
+    assert all(f">{word}<" in text for word in [*POINTS, "Figure 3", "tuning BLEU", "test BLEU"])
+    with pytest.raises(InputError, match="there is no curve to draw"):
+        curves.scatter(tmp_path / "a.svg", {}, "", "", "")
+
+
+def test_scatters_on_the_page():
+    drawn = charts.scatter("Figure 3", {**POINTS, "nobody": []}, "tuning BLEU", "test BLEU")
+    picture = drawn[drawn.index("<svg") : drawn.index("</svg>")]
+    assert picture.count('class="mark"') == 4 + 3  # points, and a key for each group
+    assert ">A: 2.00, 2.50<" in picture.replace("2.0000", "2.00")
+    classes = [f'class="series c{colour} s0"' for colour in (0, 0, 1)]
+    assert [part[: len(classes[0])] for part in picture.split("<g ")[1:] if "series" in part[:20]] == classes
+    assert "nobody" not in drawn
+    assert charts.scatter("Figure 3", {"nobody": []}, "x", "y") == ""
 
 
 def test_what_cannot_be_drawn(tmp_path, monkeypatch):

@@ -260,7 +260,7 @@ class Alike:
     def judge(self, outcomes: Outcomes) -> Judged:
         vectors = [_vector(one.weights) for row in self.rows for one in outcomes[row]]
         least = min(float(a @ b / np.sqrt((a @ a) * (b @ b))) for a, b in combinations(vectors, 2))
-        said = f"least cosine of {', '.join(self.rows)}, expected {self.least:g}"
+        said = f"least cosine of {' and '.join(self.rows)}, expected {self.least:g}"
         return Judged(said, least, least, least, "holds" if least >= self.least else "does not hold")
 
 
