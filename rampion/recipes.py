@@ -107,7 +107,8 @@ class SetRecipe(Settings):
     restart: bool = True  # every iteration learns from the first weights again, not from the last ones
     learn: Literal["binary", "real", "both"] = "binary"
     text: Literal["train", "dev"] = "train"  # the part of the corpus to learn from
-    flat: float = 0.1  # the first weight of real-valued features that learn
+    flat: float = 0.1  # the weight with which real-valued features that learn decode first
+    origin: float = 0.1  # the weight from which they learn
     least: int = 2  # occurrences of a binary feature that learns (S10.2)
     cite: str = "tillmann2008"
     note: str = ""
@@ -201,7 +202,8 @@ RECIPES = {
 }  # fmt: skip
 
 
-_DENSE: dict[str, Any] = {"start": "seeds", "truths": 0, "learn": "real", "text": "dev"}
+# From 0: at the paper's rate weights of 0.1 would hardly move (S10.9 does not say where they begin).
+_DENSE: dict[str, Any] = {"start": "seeds", "truths": 0, "learn": "real", "text": "dev", "origin": 0.0}
 
 SETS = {
     #                        what to want               how to move         how sets begin and grow, what learns

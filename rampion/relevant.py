@@ -295,7 +295,7 @@ class Relevant:
 
     def learn(self, iteration: int, past: Learnt | None, watch: Watch, threads: int | None) -> Learnt:
         """Weights from the sets, beginning at those of the past or at the first ones."""
-        weights, own = np.zeros(self.awake + 1, np.float32), np.full(len(self.free), self.recipe.flat)
+        weights, own = np.zeros(self.awake + 1, np.float32), np.full(len(self.free), self.recipe.origin)
         if past:
             ids = np.flatnonzero(self.places[: len(past.keyed)] <= self.awake)
             weights[self.places[ids]] = past.keyed[ids]
