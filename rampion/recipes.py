@@ -117,10 +117,6 @@ class SetRecipe(Settings):
         self.check(("k", "iterations", "least"), SET_CHOICES)
         if self.truths < 0:
             raise RecipeError(f"truths is {self.truths}; expected 0 or more")
-        if self.start == "seeds" and self.learn == "binary":
-            raise RecipeError(
-                "start='seeds' decodes with flat weights, which binary features do not have; choose 'bag'"
-            )
 
 
 def _settings(part: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any, tuple[str, ...]]]:

@@ -145,6 +145,10 @@ class Frozen:
             if name not in names:
                 known = ", ".join(names) or "none"
                 raise RecipeError(f"{name} has a fixed weight, but the real-valued features are: {known}")
+        if recipe.start == "seeds" and not names:
+            raise RecipeError(
+                "start='seeds' decodes with weights of real-valued features, of which there are none; choose 'bag'"
+            )
         free = [name for name in names if name not in own]
         if recipe.learn == "binary" and free:
             raise RecipeError(
