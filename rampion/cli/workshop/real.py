@@ -96,7 +96,8 @@ def relevant(
     else:
         text, recipe = Text(dev, dev, test), paced(stock, settings, len(dev.source))
     if below:  # a bag of blocks would have none of the score that stays, and seem far better than any sentence
-        recipe = recipe.set(start="seeds")
+        # And the scale is no longer free: what begins at 0 would not grow to be heard beside it.
+        recipe = recipe.set(start="seeds", origin=recipe.flat)
     recipe = recipe.set(seed=seed)
     facts = {"corpus": text.fingerprint, "decoder": decoder.fingerprint, "base": below.fingerprint if below else None}
     asked = asdict(settings) | recipe.settings() | {"base": str(below.folder.path.absolute()) if below else None}
