@@ -144,6 +144,10 @@ class Frozen:
             if name not in names:
                 known = ", ".join(names) or "none"
                 raise RecipeError(f"{name} has a fixed weight, but the real-valued features are: {known}")
+        if recipe.start == "seeds" and not names:
+            raise RecipeError(
+                "start='seeds' decodes with weights of real-valued features, of which there are none; choose 'bag'"
+            )
         free = [name for name in names if name not in own]
         if recipe.learn == "binary" and free:
             raise RecipeError(
@@ -294,7 +298,7 @@ class Relevant:
 
     def learn(self, iteration: int, past: Learnt | None, watch: Watch, threads: int | None) -> Learnt:
         """Weights from the sets, beginning at those of the past or at the first ones."""
-        weights, own = np.zeros(self.awake + 1, np.float32), np.full(len(self.free), self.recipe.flat)
+        weights, own = np.zeros(self.awake + 1, np.float32), np.full(len(self.free), self.recipe.origin)
         if past:
             ids = np.flatnonzero(self.places[: len(past.keyed)] <= self.awake)
             weights[self.places[ids]] = past.keyed[ids]

@@ -15,13 +15,14 @@ from rampion.cli.workshop.stock import Stock
 from rampion.experiments.samples import MEAN, Outcome, Settled, curves
 from rampion.experiments.tillmann_zhang.binary import Training
 from rampion.experiments.tillmann_zhang.real import FLAT, SEVEN, Dense, Flat, Staged
+from rampion.keys import Keys
 from rampion.metrics import Bleu, named
+from rampion.records import Keyed
 
 if TYPE_CHECKING:
-    from decoder.keyed import KeyedBlockDecoder
     from rampion.candidates import Candidates
+    from rampion.protocols import KeyedDecoder
     from rampion.recipes import SetRecipe
-    from rampion.records import Weighing
     from rampion.runs import Run
     from rampion.training import Iteration
 
@@ -33,8 +34,8 @@ FIRST, SECOND = "first", "second"  # folders of stages
 
 def flat(stock: Stock, settings: Flat) -> Outcome:
     """Equal weights."""
-    weights = dict.fromkeys(settings.features.split(","), FLAT)
-    return measured(stock, dense(stock, settings.features), [weights], "bleu", {"weights": weights})
+    decoder = dense(stock, settings.features)
+    return measured(stock, decoder, [own(dict.fromkeys(decoder.names, FLAT))], "bleu", {})
 
 
 def learn(stock: Stock, settings: Dense, seed: int, folder: Path) -> Outcome:
@@ -45,7 +46,7 @@ def learn(stock: Stock, settings: Dense, seed: int, folder: Path) -> Outcome:
     else:
         run = relevant(stock, settings, decoder, seed, folder / "run")
         weights = [run.learnt(row.iteration).own for row in run.rows]
-    return measured(stock, decoder, weights, settings.metric, {"seed": seed})
+    return measured(stock, decoder, map(own, weights), settings.metric, {"seed": seed})
 
 
 def stages(stock: Stock, settings: Staged, seed: int, folder: Path) -> Outcome:
@@ -57,11 +58,16 @@ def stages(stock: Stock, settings: Staged, seed: int, folder: Path) -> Outcome:
     return measured(stock, both, weights, "bleu", {"seed": seed, "first": first.chosen.iteration})
 
 
-def dense(stock: Stock, features: str) -> KeyedBlockDecoder:
+def dense(stock: Stock, features: str) -> KeyedDecoder:
     return stock.decoder(features, "SWAP", OPTIONS)
 
 
-def stage(stock: Stock, settings: Dense | Training, features: str | None = None) -> KeyedBlockDecoder:
+def own(weights: dict[str, float]) -> Keyed:
+    """Weights of real-valued features alone."""
+    return Keyed(Keys(), weights)
+
+
+def stage(stock: Stock, settings: Dense | Training, features: str | None = None) -> KeyedDecoder:
     """The decoder that a stage learns with: its own features, or more."""
     if isinstance(settings, Training):
         return stock.decoder(features or settings.features, settings.reordering)
@@ -71,7 +77,7 @@ def stage(stock: Stock, settings: Dense | Training, features: str | None = None)
 def relevant(
     stock: Stock,
     settings: Dense | Training,
-    decoder: KeyedBlockDecoder,
+    decoder: KeyedDecoder,
     seed: int,
     folder: Path,
     below: Run | None = None,
@@ -89,6 +95,9 @@ def relevant(
         )
     else:
         text, recipe = Text(dev, dev, test), paced(stock, settings, len(dev.source))
+    if below:  # a bag of blocks would have none of the score that stays, and seem far better than any sentence
+        # And the scale is no longer free: what begins at 0 would not grow to be heard beside it.
+        recipe = recipe.set(start="seeds", origin=recipe.flat)
     recipe = recipe.set(seed=seed)
     facts = {"corpus": text.fingerprint, "decoder": decoder.fingerprint, "base": below.fingerprint if below else None}
     asked = asdict(settings) | recipe.settings() | {"base": str(below.folder.path.absolute()) if below else None}
@@ -108,7 +117,7 @@ def paced(stock: Stock, settings: Dense, sentences: int) -> SetRecipe:
 
 
 def minimum_error(
-    stock: Stock, settings: Dense, decoder: KeyedBlockDecoder, seed: int, folder: Path
+    stock: Stock, settings: Dense, decoder: KeyedDecoder, seed: int, folder: Path
 ) -> list[dict[str, float]]:
     """The weights of every decoding after the first, and the last ones; a run that has stopped stays where it is.
 
@@ -124,7 +133,8 @@ def minimum_error(
     from rampion.tuning import judge
 
     dev = stock.system.corpus.dev
-    segments, most = list(dev.source), stock.scale.decodings - 1
+    segments, lister = list(dev.source), stock.lister(settings.features, "SWAP", OPTIONS)
+    most = stock.scale.decodings - 1  # the first two are one
     first = dict.fromkeys(decoder.names, FLAT)
     second = disturbed(Learnt(np.zeros(0, np.float32), first), decoder.names, seed).own
     recipe = RECIPES[settings.recipe].set(k=settings.k, iterations=most, seed=seed, metric=settings.metric)
@@ -133,12 +143,12 @@ def minimum_error(
     )  # fmt: skip
 
     def seeds() -> Candidates:
-        one, two = (decoder.decoder.decode(segments, Weights.of(weights), settings.k) for weights in (first, second))
+        one, two = (lister.decode(segments, Weights.of(weights), settings.k) for weights in (first, second))
         return Merge().absorb(one, two, 2)
 
     run.lists(1, seeds)
     truth = judge(Texts.of(map(str, range(len(segments)))), dev.references, settings.metric)
-    train(recipe, decoder.decoder, segments, truth, Weights.of(second), journal=run)
+    train(recipe, lister, segments, truth, Weights.of(second), journal=run)
     weights = [second, *(dict(run.weights(row.iteration)) for row in run.rows)]
     return weights + weights[-1:] * (most + 1 - len(weights))
 
@@ -148,15 +158,15 @@ def heard(row: Iteration) -> None:
 
 
 def measured(
-    stock: Stock, decoder: KeyedBlockDecoder, weights: Iterable[Weighing], metric: str, facts: dict[str, Any]
+    stock: Stock, decoder: KeyedDecoder, weights: Iterable[Keyed], metric: str, facts: dict[str, Any]
 ) -> Outcome:
     """Dev and test by the weights of every iteration; the one is chosen that the metric finds best on dev."""
     dev, test = stock.system.corpus.dev, stock.system.corpus.test
-    devs, tests, own = [], [], []
+    devs, tests, known = [], [], []
     for each in weights:
-        devs.append(decoder.decoder.best(dev.source, each))
-        tests.append(sets.bleu(decoder.decoder.best(test.source, each), test.references))
-        own.append(decoder.decoder.keyed(each).own)
+        devs.append(decoder.best(dev.source, each))
+        tests.append(sets.bleu(decoder.best(test.source, each), test.references))
+        known.append(each.own)
     bounds = np.arange(len(dev.source) + 1)
     rows = {name: [named(name).statistics(texts, bounds, dev.references) for texts in devs] for name in ("bleu", "wer")}
     judge = named(metric)
@@ -175,5 +185,5 @@ def measured(
             "dev": np.array([each.mean() for each in means]),
             "test": curves(course.sum(axis=0)[np.newaxis])[0],
         },
-        facts | {"chosen": chosen + 1, "weights": own[chosen]},
+        facts | {"chosen": chosen + 1, "weights": known[chosen]},
     )

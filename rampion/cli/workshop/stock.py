@@ -14,7 +14,7 @@ from rampion.errors import InputError
 from rampion.experiments.scales import Scale
 
 if TYPE_CHECKING:
-    from decoder.keyed import KeyedBlockDecoder
+    from rampion.protocols import Decoder, KeyedDecoder
 
 
 WORDS = 4  # of the language model of real-valued features
@@ -106,13 +106,20 @@ class Stock:
             Language.invent(1).corpus(self.scale.pairs, self.scale.held_out).write(text)
         return text
 
-    def decoder(self, features: str, order: str, options: int | None = None) -> KeyedBlockDecoder:
+    def decoder(self, features: str, order: str, options: int | None = None) -> KeyedDecoder:
         """One with the options of binary features, or with so many."""
+        decoder: KeyedDecoder = self._made(features, order, options)
+        return decoder
+
+    def lister(self, features: str, order: str, options: int | None = None) -> Decoder:
+        """The same, for lists of candidates."""
+        decoder: Decoder = self._made(features, order, options).decoder
+        return decoder
+
+    def _made(self, features: str, order: str, options: int | None) -> Any:
         from decoder.states import MON, Reordering
 
-        decoder: KeyedBlockDecoder = self.system.decoder(
+        return self.system.decoder(
             features, MON if order == "MON" else Reordering(), threads=self.threads,
-            beam=self.scale.beam, pops=10 * self.scale.beam,
-            options=options or self.scale.options,
+            beam=self.scale.beam, pops=10 * self.scale.beam, options=options or self.scale.options,
         )  # fmt: skip
-        return decoder
