@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from functools import cache
 from importlib import import_module
 
 import numpy as np
 import pytest
+from command import rampion
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import entropy
@@ -21,10 +23,12 @@ from decoder.cube import NonLocal
 from decoder.decoder import BlockDecoder
 from decoder.kbest import Said, kbest
 from decoder.large import LargeDecoder
-from decoder.links import Alignment
+from decoder.links import Alignment, parsed
 from decoder.search import Search
 from rampion.errors import FormatError, InputError, RecipeError
 from rampion.features import Weights
+from rampion.formats import load_nbest
+from rampion.formats import weights as weight_files
 from rampion.text import Texts
 from rampion.vocab import Names
 
@@ -313,3 +317,73 @@ def test_the_kernel_is_its_twin(seed):
             found.append((done, edges[: done + 1].tolist(), ids[: edges[done]].tolist()))
         assert found[0] == found[1]
     assert done == len(derivations.scores)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    corpus, blocks, lm = toy()
+    place = tmp_path_factory.mktemp("large")
+    blocks.write(place / "toy.blocks")
+    lm.write(place / "toy.lm")
+    corpus.write(place / "corpus")
+    chosen().write(place / "toy.counts")
+    return place
+
+
+def test_the_command_chooses_features_and_shows_them(folder):
+    sizes = ["--pairs", 60, "--unigrams", 10, "--bigrams", 40, "--trigrams", 30, "--triggers", 60]
+    told = rampion("counts", folder / "corpus", *sizes, "--out", folder / "own.counts")
+    train = toy()[0].train
+    alignment = parsed(enumerate(train.links, 1), "links")
+    assert CountFeatures.read(folder / "own.counts") == CountFeatures.choose(
+        train.source, train.target, alignment, SMALL
+    )
+    assert told.out == rampion("counts", folder / "own.counts").out
+    assert [line.split()[:2] for line in told.out.splitlines() if line[:1] in "p123t"] == [
+        ["pair", "60"], ["1-gram", "10"], ["2-gram", "40"], ["3-gram", "30"], ["trigger", "60"],
+    ]  # fmt: skip
+    shown = json.loads(rampion("counts", folder / "own.counts", "--json").out)
+    assert {kind: len(own) for kind, own in shown.items()}["trigger"] == 60
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["toy.counts", "--out", "x"], "is one file; features are chosen from a folder, or from two files of text"),
+        (["corpus"], "expected a folder or two files of text, and --out FILE"),
+        (["toy.blocks"], "toy.blocks:1: "),
+    ],
+)
+def test_the_command_says_what_it_expects(folder, arguments, said):
+    told = rampion("counts", folder / arguments[0], *arguments[1:])
+    assert told.code == 2
+    assert said in told.err
+
+
+def test_the_commands_decode_and_tune_with_them(folder):
+    system = ["--blocks", folder / "toy.blocks", "--lm", folder / "toy.lm", "--counts", folder / "toy.counts"]
+    source, refs = folder / "corpus" / "dev.src", ["--refs", folder / "corpus" / "dev.tgt.0"]
+    learnt = rampion(
+        "tune", source, *refs, *system, "--set", "iterations=2", "--set", "k=10", "--beam", 20, "--out", folder / "run"
+    )
+    assert learnt.code == 0, learnt.err
+    weights = weight_files.read(folder / "run" / "weights.txt")
+    assert any(name.startswith("trigger/") for name in weights)
+    best = rampion("decode", source, *system, "--weights", folder / "run", "--beam", 20)
+    wide = LargeDecoder(decoder(), chosen())
+    assert best.out.splitlines() == list(wide.best(Texts.of(segments()), weights))
+    rampion(
+        "decode", source, *system, "--weights", folder / "run", "--beam", 20, "--nbest", folder / "x.store", "-k", 4
+    )
+    found, wanted = load_nbest(folder / "x.store"), wide.decode(segments(), weights, 4)
+    assert found.scores.tobytes() == wanted.scores.tobytes()
+    for option in ("--lattice", "--derivations"):
+        told = rampion("decode", source, *system, option, "x")
+        assert told.code == 2
+        assert f"toy.counts: is for translations and their lists; leave it out, or {option}" in told.err
+
+
+def test_a_decoder_with_other_features_is_another():
+    same = [large(threads=threads).fingerprint for threads in (1, 2)]
+    others = large(n=9).fingerprint, LargeDecoder(decoder(), chosen(Settings(5, 5, 5, 5, 5))).fingerprint
+    assert len({*same, *others}) == 3
