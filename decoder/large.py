@@ -23,7 +23,7 @@ from decoder.kbest import Said
 from decoder.keyed import KeyedBlockDecoder
 from decoder.options import NOTHING, Derivations, Graph
 from rampion.candidates import Candidates
-from rampion.errors import RecipeError
+from rampion.errors import InputError, RecipeError
 from rampion.features import Weights
 from rampion.records import Keyed, Weighing
 from rampion.spans import ends
@@ -73,10 +73,6 @@ class LargeDecoder:
         facts = KeyedBlockDecoder(self.decoder).fingerprint, self.n, self.features.features
         return sha256(repr(facts).encode()).hexdigest()[:16]
 
-    def knows(self, name: str) -> bool:
-        """Whether this decoder has a feature of that name."""
-        return self.decoder.knows(name) or any(name == one.name for one in self.features.features)
-
     def decode(self, segments: Sequence[str], weights: Weighing, k: int) -> Candidates:
         """The k best derivations of every segment."""
         told = self._search(Texts.of(segments), weights, k, self._tell)
@@ -92,6 +88,9 @@ class LargeDecoder:
         """What there is to tell of the k best derivations of every batch."""
         by_name = weights.own if isinstance(weights, Keyed) else weights
         own = np.array([by_name.get(name, 0.0) for name in self.features.names], np.float64)
+        for bad in np.flatnonzero(~np.isfinite(own))[:1].tolist():
+            name = self.features.features[bad].name
+            raise InputError(f"the weight of {name} is {own[bad]}; a decoder needs finite weights")
         features = self._nonlocal(own)
 
         def work(batch: Batch, graph: Graph) -> T:
