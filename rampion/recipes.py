@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, Literal, Self
 
+import numpy as np
+
 from rampion.errors import RecipeError
 from rampion.expected import ExpectedBleu, Risk
 from rampion.losses import LOSSES, Contrast, Side
@@ -84,6 +86,13 @@ class Recipe(Settings):
         if self.still < 0:
             raise RecipeError(f"still is {self.still}; expected 0 or more")
         self.solver.check(self.loss)
+
+    def anew(self, iteration: int) -> Self:
+        """The recipe of that decoding iteration: what draws by chance draws otherwise in every one."""
+        seed = self.settings().get("seed")
+        if seed is None or iteration == 1:
+            return self
+        return self.set(seed=int(np.random.SeedSequence((seed, iteration)).generate_state(1)[0]))
 
 
 SET_CHOICES = {

@@ -27,6 +27,7 @@ FLOW = (
     "solvers mert mira pro passes",
     "policies",
     "recipes",
+    "memory",
     "training relevant",
     "tuning",
     "sweep",

@@ -21,10 +21,11 @@ from fake import FakeDecoder, text
 from rampion.errors import InputError, RecipeError, StoreError, TuningError
 from rampion.formats import container
 from rampion.formats.records import TRUTHS, Sets
+from rampion.memory import Need, need
 from rampion.metrics import named
 from rampion.recipes import SETS, SetRecipe
 from rampion.records import Keyed
-from rampion.relevant import Frozen, Learnt, Need, Relevant, leading, need, train
+from rampion.relevant import Frozen, Learnt, Relevant, leading, train
 from rampion.runs import Run
 
 TEXT = text()

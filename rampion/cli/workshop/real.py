@@ -1,0 +1,179 @@
+"""Rows that learn real-valued features from the dev text, and those that put binary features on top or below."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rampion.cli import table
+from rampion.cli.workshop import sets
+from rampion.cli.workshop.stock import Stock
+from rampion.experiments.samples import MEAN, Outcome, Settled, curves
+from rampion.experiments.tillmann_zhang.binary import Training
+from rampion.experiments.tillmann_zhang.real import FLAT, SEVEN, Dense, Flat, Staged
+from rampion.metrics import Bleu, named
+
+if TYPE_CHECKING:
+    from decoder.keyed import KeyedBlockDecoder
+    from rampion.candidates import Candidates
+    from rampion.recipes import SetRecipe
+    from rampion.records import Weighing
+    from rampion.runs import Run
+    from rampion.training import Iteration
+
+OPTIONS = 20  # blocks of a source phrase: scores of phrases know the bad ones, so that more do no harm
+SENTENCES = 1043  # the dev sentences that Tillmann & Zhang learn from
+SENTENCE = Bleu("raw")  # of dev BLEU (S2.5)
+FIRST, SECOND = "first", "second"  # folders of stages
+
+
+def flat(stock: Stock, settings: Flat) -> Outcome:
+    """Equal weights."""
+    weights = dict.fromkeys(settings.features.split(","), FLAT)
+    return measured(stock, dense(stock, settings.features), [weights], "bleu", {"weights": weights})
+
+
+def learn(stock: Stock, settings: Dense, seed: int, folder: Path) -> Outcome:
+    """What the iteration that is best on dev has learnt. The run is left in the folder; a stopped one goes on."""
+    decoder = dense(stock, settings.features)
+    if settings.recipe == "mert":
+        weights = minimum_error(stock, settings, decoder, seed, folder / "run")
+    else:
+        run = relevant(stock, settings, decoder, seed, folder / "run")
+        weights = [run.learnt(row.iteration).own for row in run.rows]
+    return measured(stock, decoder, weights, settings.metric, {"seed": seed})
+
+
+def stages(stock: Stock, settings: Staged, seed: int, folder: Path) -> Outcome:
+    """What the second stage has learnt on top of the first; both runs are left in the folder."""
+    first = relevant(stock, settings.first, stage(stock, settings.first), seed, folder / FIRST)
+    both = stage(stock, settings.second, f"{SEVEN},all")
+    second = relevant(stock, settings.second, both, seed, folder / SECOND, first)
+    weights = (second.keyed(row.iteration) for row in second.rows)
+    return measured(stock, both, weights, "bleu", {"seed": seed, "first": first.chosen.iteration})
+
+
+def dense(stock: Stock, features: str) -> KeyedBlockDecoder:
+    return stock.decoder(features, "SWAP", OPTIONS)
+
+
+def stage(stock: Stock, settings: Dense | Training, features: str | None = None) -> KeyedBlockDecoder:
+    """The decoder that a stage learns with: its own features, or more."""
+    if isinstance(settings, Training):
+        return stock.decoder(features or settings.features, settings.reordering)
+    return dense(stock, features or settings.features)
+
+
+def relevant(
+    stock: Stock,
+    settings: Dense | Training,
+    decoder: KeyedBlockDecoder,
+    seed: int,
+    folder: Path,
+    below: Run | None = None,
+) -> Run:
+    """A finished run on relevant sets, on top of what another has learnt."""
+    from rampion.relevant import Lines, Text, train
+    from rampion.runs import Run
+
+    corpus = stock.system.corpus
+    dev, test = (Lines(part.source, part.references) for part in (corpus.dev, corpus.test))
+    if isinstance(settings, Training):
+        text, recipe = (
+            Text(Lines(stock.lessons.source, stock.lessons.references), dev, test),
+            sets.recipe_of(stock, settings),
+        )
+    else:
+        text, recipe = Text(dev, dev, test), paced(stock, settings, len(dev.source))
+    recipe = recipe.set(seed=seed)
+    facts = {"corpus": text.fingerprint, "decoder": decoder.fingerprint, "base": below.fingerprint if below else None}
+    asked = asdict(settings) | recipe.settings() | {"base": str(below.folder.path.absolute()) if below else None}
+    run = Run.resume(folder, asked, (), facts, ("base",))
+    train(recipe, decoder, text, run, base=below.keyed() if below else None, record=sets.told, threads=stock.threads)
+    return run
+
+
+def paced(stock: Stock, settings: Dense, sentences: int) -> SetRecipe:
+    """The recipe of a row, at a rate that goes as far in an epoch as the paper's."""
+    from rampion.recipes import SETS
+
+    recipe = SETS[settings.recipe].set(iterations=stock.scale.iterations, k=settings.k)
+    if settings.metric == "wer":
+        recipe = recipe.set(metric="wer:reverse")
+    return recipe.set(rate=recipe.solver.rate * SENTENCES / sentences)
+
+
+def minimum_error(
+    stock: Stock, settings: Dense, decoder: KeyedBlockDecoder, seed: int, folder: Path
+) -> list[dict[str, float]]:
+    """The weights of every decoding after the first, and the last ones; a run that has stopped stays where it is.
+
+    Both seeds of relevant sets are decoded (S10.9), since no weights can choose in lists of one candidate.
+    """
+    from rampion.features import Weights
+    from rampion.loops import Loop
+    from rampion.policies import Merge
+    from rampion.recipes import RECIPES
+    from rampion.relevant import Learnt, disturbed
+    from rampion.text import Texts
+    from rampion.training import train
+    from rampion.tuning import judge
+
+    dev = stock.system.corpus.dev
+    segments, most = list(dev.source), stock.scale.decodings - 1
+    first = dict.fromkeys(decoder.names, FLAT)
+    second = disturbed(Learnt(np.zeros(0, np.float32), first), decoder.names, seed).own
+    recipe = RECIPES[settings.recipe].set(k=settings.k, iterations=most, seed=seed, metric=settings.metric)
+    run = Loop.resume(
+        folder, asdict(settings) | recipe.settings(), (), {"decoder": decoder.fingerprint}, heard, ()
+    )  # fmt: skip
+
+    def seeds() -> Candidates:
+        one, two = (decoder.decoder.decode(segments, Weights.of(weights), settings.k) for weights in (first, second))
+        return Merge().absorb(one, two, 2)
+
+    run.lists(1, seeds)
+    truth = judge(Texts.of(map(str, range(len(segments)))), dev.references, settings.metric)
+    train(recipe, decoder.decoder, segments, truth, Weights.of(second), journal=run)
+    weights = [second, *(dict(run.weights(row.iteration)) for row in run.rows)]
+    return weights + weights[-1:] * (most + 1 - len(weights))
+
+
+def heard(row: Iteration) -> None:
+    table.note(f"  iteration {row.iteration}: dev {row.decoded:.2f}, learnt {row.learnt:.2f}")
+
+
+def measured(
+    stock: Stock, decoder: KeyedBlockDecoder, weights: Iterable[Weighing], metric: str, facts: dict[str, Any]
+) -> Outcome:
+    """Dev and test by the weights of every iteration; the one is chosen that the metric finds best on dev."""
+    dev, test = stock.system.corpus.dev, stock.system.corpus.test
+    devs, tests, own = [], [], []
+    for each in weights:
+        devs.append(decoder.decoder.best(dev.source, each))
+        tests.append(sets.bleu(decoder.decoder.best(test.source, each), test.references))
+        own.append(decoder.decoder.keyed(each).own)
+    bounds = np.arange(len(dev.source) + 1)
+    rows = {name: [named(name).statistics(texts, bounds, dev.references) for texts in devs] for name in ("bleu", "wer")}
+    judge = named(metric)
+    scores = judge.scores(np.stack([each.sum(axis=0) for each in rows[metric]]))
+    chosen = int(scores.argmax() if judge.higher_is_better else scores.argmin())
+    means = [100 * SENTENCE.segments(each) for each in rows["bleu"]]
+    course = Settled.rows(tests)
+    return Outcome(
+        {
+            "dev": MEAN.rows(means[chosen]),
+            "dev mWER": rows["wer"][chosen],
+            "test": tests[chosen],
+            **dict.fromkeys(("settled", "dip", "recovery", "rough"), course),
+        },
+        {
+            "dev": np.array([each.mean() for each in means]),
+            "test": curves(course.sum(axis=0)[np.newaxis])[0],
+        },
+        facts | {"chosen": chosen + 1, "weights": own[chosen]},
+    )
