@@ -17,7 +17,6 @@ from test_decoder_decode import START, decoder, segments, toy
 from test_decoder_kbest import beam
 
 from decoder import counts
-from decoder.align import align
 from decoder.counts import Chosen, CountFeatures, Settings, information
 from decoder.cube import NonLocal
 from decoder.decoder import BlockDecoder
@@ -38,7 +37,7 @@ SMALL = Settings(pairs=60, unigrams=10, bigrams=40, trigrams=30, triggers=60)
 @cache
 def chosen(settings=SMALL):
     train = toy()[0].train
-    return CountFeatures.choose(train.source, train.target, align(train.source, train.target), settings)
+    return CountFeatures.choose(train.source, train.target, parsed(enumerate(train.links, 1), "links"), settings)
 
 
 def lines():
@@ -221,7 +220,7 @@ def test_a_node_keeps_one_derivation_at_least():
 
 def test_weights_are_finite():
     name = chosen().features[0].name
-    with pytest.raises(InputError, match="the weight of pair/.* is inf; a decoder needs finite weights"):
+    with pytest.raises(InputError, match=r"the weight of pair/.* is inf; a decoder needs finite weights"):
         large().decode(lines(), Weights.of(dict(START) | {name: np.inf}), 1)
 
 
@@ -342,11 +341,7 @@ def folder(tmp_path_factory):
 def test_the_command_chooses_features_and_shows_them(folder):
     sizes = ["--pairs", 60, "--unigrams", 10, "--bigrams", 40, "--trigrams", 30, "--triggers", 60]
     told = rampion("counts", folder / "corpus", *sizes, "--out", folder / "own.counts")
-    train = toy()[0].train
-    alignment = parsed(enumerate(train.links, 1), "links")
-    assert CountFeatures.read(folder / "own.counts") == CountFeatures.choose(
-        train.source, train.target, alignment, SMALL
-    )
+    assert CountFeatures.read(folder / "own.counts") == chosen()
     assert told.out == rampion("counts", folder / "own.counts").out
     assert [line.split()[:2] for line in told.out.splitlines() if line[:1] in "p123t"] == [
         ["pair", "60"], ["1-gram", "10"], ["2-gram", "40"], ["3-gram", "30"], ["trigger", "60"],
