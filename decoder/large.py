@@ -6,8 +6,9 @@ far, so they come in by cube pruning (decoder/cube.py). Without weights of these
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -19,10 +20,12 @@ from decoder.counts import CountFeatures
 from decoder.cube import NonLocal, rescored
 from decoder.decoder import Batch, BlockDecoder, Told
 from decoder.kbest import Said
+from decoder.keyed import KeyedBlockDecoder
 from decoder.options import NOTHING, Derivations, Graph
 from rampion.candidates import Candidates
-from rampion.errors import RecipeError
+from rampion.errors import InputError, RecipeError
 from rampion.features import Weights
+from rampion.records import Keyed, Weighing
 from rampion.spans import ends
 from rampion.text import Texts
 from rampion.vocab import Names
@@ -64,24 +67,30 @@ class LargeDecoder:
         """What tuning starts from: that of the decoder, and nothing for count features."""
         return self.decoder.initial
 
-    def knows(self, name: str) -> bool:
-        """Whether this decoder has a feature of that name."""
-        return self.decoder.knows(name) or any(name == one.name for one in self.features.features)
+    @property
+    def fingerprint(self) -> str:
+        """Changes with whatever changes its lists."""
+        facts = KeyedBlockDecoder(self.decoder).fingerprint, self.n, self.features.features
+        return sha256(repr(facts).encode()).hexdigest()[:16]
 
-    def decode(self, segments: Sequence[str], weights: Mapping[str, float], k: int) -> Candidates:
+    def decode(self, segments: Sequence[str], weights: Weighing, k: int) -> Candidates:
         """The k best derivations of every segment."""
         told = self._search(Texts.of(segments), weights, k, self._tell)
         return self.decoder.listed(told, self._spelt)
 
-    def best(self, segments: Texts, weights: Mapping[str, float]) -> Texts:
+    def best(self, segments: Texts, weights: Weighing) -> Texts:
         """The best translation of every segment."""
         return Texts.join(
             self._search(segments, weights, 1, lambda batch, _said, _linked, found: self.decoder.texts(batch, found))
         )
 
-    def _search(self, segments: Texts, weights: Mapping[str, float], k: int, tell: Tell[T]) -> list[T]:
+    def _search(self, segments: Texts, weights: Weighing, k: int, tell: Tell[T]) -> list[T]:
         """What there is to tell of the k best derivations of every batch."""
-        own = np.array([weights.get(name, 0.0) for name in self.features.names], np.float64)
+        by_name = weights.own if isinstance(weights, Keyed) else weights
+        own = np.array([by_name.get(name, 0.0) for name in self.features.names], np.float64)
+        for bad in np.flatnonzero(~np.isfinite(own))[:1].tolist():
+            name = self.features.features[bad].name
+            raise InputError(f"the weight of {name} is {own[bad]}; a decoder needs finite weights")
         features = self._nonlocal(own)
 
         def work(batch: Batch, graph: Graph) -> T:

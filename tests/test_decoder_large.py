@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from functools import cache
 from importlib import import_module
 
 import numpy as np
 import pytest
+from command import rampion
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import entropy
@@ -15,16 +17,17 @@ from test_decoder_decode import START, decoder, segments, toy
 from test_decoder_kbest import beam
 
 from decoder import counts
-from decoder.align import align
 from decoder.counts import Chosen, CountFeatures, Settings, information
 from decoder.cube import NonLocal
 from decoder.decoder import BlockDecoder
 from decoder.kbest import Said, kbest
 from decoder.large import LargeDecoder
-from decoder.links import Alignment
+from decoder.links import Alignment, parsed
 from decoder.search import Search
 from rampion.errors import FormatError, InputError, RecipeError
 from rampion.features import Weights
+from rampion.formats import load_nbest, texts
+from rampion.formats import weights as weight_files
 from rampion.text import Texts
 from rampion.vocab import Names
 
@@ -34,7 +37,12 @@ SMALL = Settings(pairs=60, unigrams=10, bigrams=40, trigrams=30, triggers=60)
 @cache
 def chosen(settings=SMALL):
     train = toy()[0].train
-    return CountFeatures.choose(train.source, train.target, align(train.source, train.target), settings)
+    return CountFeatures.choose(train.source, train.target, parsed(enumerate(train.links, 1), "links"), settings)
+
+
+def lines():
+    """Some short sentences."""
+    return sorted(segments(), key=len)[:8]
 
 
 def large(features="fourteen", n=100, threads=1, **settings):
@@ -210,6 +218,12 @@ def test_a_node_keeps_one_derivation_at_least():
         LargeDecoder(decoder(), chosen(), 0)
 
 
+def test_weights_are_finite():
+    name = chosen().features[0].name
+    with pytest.raises(InputError, match=r"the weight of pair/.* is inf; a decoder needs finite weights"):
+        large().decode(lines(), Weights.of(dict(START) | {name: np.inf}), 1)
+
+
 def test_names_escape_what_divides_them():
     assert Chosen("gram", ("a_b", "c/d"), 1).name == "gram/a%5Fb_c%2Fd"
     assert Chosen("trigger", ("a", "="), 1).name == "trigger/a/%3D"
@@ -217,7 +231,7 @@ def test_names_escape_what_divides_them():
 
 @pytest.mark.parametrize("features", ["fourteen", "fourteen,all"])
 def test_scores_are_those_of_the_features_listed(features):
-    lists = large(features).decode(segments(), weighed(), 10)
+    lists = large(features, n=20).decode(lines(), weighed(), 10)
     scores = lists.score(weighed().onto(lists.features, lenient=True))
     np.testing.assert_allclose(scores, lists.scores, rtol=0, atol=1e-9)
     ranks = np.diff(lists.scores)[np.diff(np.repeat(np.arange(len(lists.segments)), np.diff(lists.bounds))) == 0]
@@ -225,17 +239,16 @@ def test_scores_are_those_of_the_features_listed(features):
 
 
 def test_ngrams_and_triggers_are_counted_in_the_text():
-    lists = large().decode([*segments(), "unknown words </s> _ unknown"], weighed(), 10)
+    lists = large(n=20).decode([*lines(), "unknown words </s> _ unknown"], weighed(), 10)
     assert counted(lists) == [heard(text) for text in lists.texts]
 
 
 def test_word_pairs_are_the_links_of_blocks():
-    system, lines = large(), Texts.of(segments())
-    weights = weighed(("pair",))
-    lists = counted(system.decode(list(lines), weights, 5), ("pair/",))
+    system, weights = large(), weighed(("pair",))
+    lists = counted(system.decode(lines(), weights, 5), ("pair/",))
     wanted = {one.words: one.name for one in chosen().features if one.kind == "pair"}
     expected = []
-    for batch, derivations in system._search(lines, weights, 5, lambda batch, _, __, found: (batch, found)):
+    for batch, derivations in system._search(Texts.of(lines()), weights, 5, lambda batch, _, __, found: (batch, found)):
         used = batch.options.blocks[derivations.steps].tolist()
         for first, last in zip(derivations.step_bounds[:-1], derivations.step_bounds[1:], strict=True):
             found = Counter(pair for block in used[first:last] if block > 1 for pair in links_of(toy()[1], block))
@@ -245,7 +258,7 @@ def test_word_pairs_are_the_links_of_blocks():
 
 
 def test_without_weights_the_lists_are_those_of_the_decoder_alone():
-    alone, wide = decoder().decode(segments(), START, 200), large(n=3).decode(segments(), START, 200)
+    alone, wide = decoder().decode(lines(), START, 200), large(n=3).decode(lines(), START, 200)
     assert alone.texts == wide.texts
     assert alone.scores.tobytes() == wide.scores.tobytes()
     assert alone.lists.dense.tobytes() == wide.lists.dense.tobytes()
@@ -256,33 +269,30 @@ def test_without_weights_the_lists_are_those_of_the_decoder_alone():
 @pytest.mark.parametrize("kinds", [("pair",), ("gram",), ("trigger",), ("pair", "gram", "trigger")])
 def test_with_room_for_all_paths_the_lists_are_exact(kinds):
     tiny = BlockDecoder(*toy()[1:], settings=Search(beam=4, pops=12), options=3)
-    lines, weights, every = [" ".join(line.split()[:5]) for line in segments()[:8]], weighed(kinds), 100_000
+    cut, weights, every = [" ".join(line.split()[:4]) for line in lines()], weighed(kinds), 100_000
     system = LargeDecoder(tiny, chosen(), every)
-    paths = tiny.search(Texts.of(lines), tiny.model(weights), lambda batch, graph: kbest(graph, every).bounds)
+    paths = tiny.search(Texts.of(cut), tiny.model(weights), lambda batch, graph: kbest(graph, every).bounds)
     assert max(np.diff(next(iter(paths)))) < every
-    plain = LargeDecoder(tiny, chosen()).decode(lines, Weights.of(dict(START)), every)
+    plain = LargeDecoder(tiny, chosen()).decode(cut, Weights.of(dict(START)), every)
     scores = plain.score(weights.onto(plain.features, lenient=True))
-    found = system.decode(lines, weights, 40)
-    for s in range(len(lines)):
+    found = system.decode(cut, weights, 40)
+    for s in range(len(cut)):
         best = np.sort(scores[plain.bounds[s] : plain.bounds[s + 1]])[::-1][:40]
         np.testing.assert_allclose(found.scores[found.bounds[s] : found.bounds[s + 1]], best, rtol=0, atol=1e-9)
 
 
-def test_threads_and_batches_change_no_bit():
-    lists = [large("fourteen,W1", threads=threads).decode(segments() * 4, weighed(), 7) for threads in (1, 3)]
+def test_threads_and_batches_change_no_bit(monkeypatch):
+    lists = []
+    for threads, size in ((1, 64), (3, 2)):
+        monkeypatch.setattr("decoder.decoder.BATCH", size)
+        lists.append(large("fourteen,W1", n=5, threads=threads).decode(lines(), weighed(), 7))
     for one, other in zip(*(each.arrays().values() for each in lists), strict=True):
         assert one.tobytes() == other.tobytes()
 
 
 def test_the_best_translation_heads_the_list():
-    lists = large().decode(segments(), weighed(), 3)
-    assert list(large().best(Texts.of(segments()), weighed())) == [lists.texts[i] for i in lists.bounds[:-1]]
-
-
-def test_it_knows_its_features():
-    assert all(large().knows(one.name) for one in chosen().features)
-    assert large().knows("LM")
-    assert not large().knows("gram/nobody")
+    lists = large(n=5).decode(lines(), weighed(), 3)
+    assert list(large(n=5).best(Texts.of(lines()), weighed())) == [lists.texts[i] for i in lists.bounds[:-1]]
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -313,3 +323,71 @@ def test_the_kernel_is_its_twin(seed):
             found.append((done, edges[: done + 1].tolist(), ids[: edges[done]].tolist()))
         assert found[0] == found[1]
     assert done == len(derivations.scores)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    corpus, blocks, lm = toy()
+    place = tmp_path_factory.mktemp("large")
+    blocks.write(place / "toy.blocks")
+    lm.write(place / "toy.lm")
+    corpus.write(place / "corpus")
+    texts.write(place / "some.src", Texts.of(segments()[:4]))
+    texts.write(place / "some.tgt", Texts.of(list(corpus.dev.target)[:4]))
+    chosen().write(place / "toy.counts")
+    return place
+
+
+def test_the_command_chooses_features_and_shows_them(folder):
+    sizes = ["--pairs", 60, "--unigrams", 10, "--bigrams", 40, "--trigrams", 30, "--triggers", 60]
+    told = rampion("counts", folder / "corpus", *sizes, "--out", folder / "own.counts")
+    assert CountFeatures.read(folder / "own.counts") == chosen()
+    assert told.out == rampion("counts", folder / "own.counts").out
+    assert [line.split()[:2] for line in told.out.splitlines() if line[:1] in "p123t"] == [
+        ["pair", "60"], ["1-gram", "10"], ["2-gram", "40"], ["3-gram", "30"], ["trigger", "60"],
+    ]  # fmt: skip
+    shown = json.loads(rampion("counts", folder / "own.counts", "--json").out)
+    assert {kind: len(own) for kind, own in shown.items()}["trigger"] == 60
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["toy.counts", "--out", "x"], "is one file; features are chosen from a folder, or from two files of text"),
+        (["corpus"], "expected a folder or two files of text, and --out FILE"),
+        (["toy.blocks"], "toy.blocks:1: "),
+    ],
+)
+def test_the_command_says_what_it_expects(folder, arguments, said):
+    told = rampion("counts", folder / arguments[0], *arguments[1:])
+    assert told.code == 2
+    assert said in told.err
+
+
+def test_the_commands_decode_and_tune_with_them(folder):
+    system = ["--blocks", folder / "toy.blocks", "--lm", folder / "toy.lm", "--counts", folder / "toy.counts"]
+    source, refs = folder / "some.src", ["--refs", folder / "some.tgt"]
+    learnt = rampion(
+        "tune", source, *refs, *system, "--set", "iterations=2", "--set", "k=10", "--beam", 20, "--out", folder / "run"
+    )
+    assert learnt.code == 0, learnt.err
+    weights = weight_files.read(folder / "run" / "weights.txt")
+    assert any(name.startswith("trigger/") for name in weights)
+    best = rampion("decode", source, *system, "--weights", folder / "run", "--beam", 20)
+    wide = LargeDecoder(decoder(), chosen())
+    assert best.out.splitlines() == list(wide.best(Texts.of(segments()[:4]), weights))
+    rampion(
+        "decode", source, *system, "--weights", folder / "run", "--beam", 20, "--nbest", folder / "x.store", "-k", 4
+    )
+    found, wanted = load_nbest(folder / "x.store"), wide.decode(segments()[:4], weights, 4)
+    assert found.scores.tobytes() == wanted.scores.tobytes()
+    for option in ("--lattice", "--derivations"):
+        told = rampion("decode", source, *system, option, "x")
+        assert told.code == 2
+        assert f"toy.counts: is for translations and their lists; leave it out, or {option}" in told.err
+
+
+def test_a_decoder_with_other_features_is_another():
+    same = [large(threads=threads).fingerprint for threads in (1, 2)]
+    others = large(n=9).fingerprint, LargeDecoder(decoder(), chosen(Settings(5, 5, 5, 5, 5))).fingerprint
+    assert len({*same, *others}) == 3

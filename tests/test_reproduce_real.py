@@ -30,7 +30,7 @@ def made(tmp_path_factory):
 
 
 def rows_of(out, name):
-    return {row["row"]: row for row in json.loads((out / f"{name}.json").read_text())["rows"]}
+    return {row["row"]: row for row in json.loads((out / f"tillmann-zhang-{name}.json").read_text())["rows"]}
 
 
 def test_curves_of_three_methods(made):

@@ -28,6 +28,8 @@ EXAMPLE = """
 
   rampion decode test.de --blocks de-en.blocks --lm en.lm --weights run --explain 7 --svg 7.svg
 
+  rampion decode test.de --blocks de-en.blocks --lm en.lm --counts de-en.counts --weights large --out test.out
+
   rampion decode test.de --weights run --out test.out   (a run of [bold]rampion train[/bold] brings all that it needs)
 """
 
@@ -63,6 +65,15 @@ def decode(
             metavar="N",
             min=1,
             help="Of a training run: not the chosen one, but this.",
+            show_default=False,
+        ),
+    ] = None,
+    counts: Annotated[
+        str | None,
+        typer.Option(
+            "--counts",
+            metavar="FILE",
+            help="Features from [bold]rampion counts[/bold]: to rescore what the search keeps, for --out and --nbest.",
             show_default=False,
         ),
     ] = None,
@@ -165,7 +176,9 @@ def decode(
 
     from decoder import arpa
     from decoder.blocks import BlockSet
+    from decoder.counts import CountFeatures
     from decoder.decoder import INITIAL, SETS, BlockDecoder
+    from decoder.large import LargeDecoder
     from decoder.options import LONGEST
     from decoder.states import MON, Reordering
     from rampion.cli.keyed import decoder_of, run_of, weights_of
@@ -185,6 +198,8 @@ def decode(
     }
     if len(several := [name for name, value in answers.items() if value]) > 1:
         raise RecipeError(f"{' and '.join(several)}: one answer at a time; run the command once for each")
+    if counts and len(several := [name for name in answers if answers[name] and name != "--nbest"]):
+        raise RecipeError(f"--counts {counts}: is for translations and their lists; leave it out, or {several[0]}")
     if svg and explain is None:
         raise RecipeError("--svg draws the line that --explain tells of; say which one, --explain LINE")
     lines = read_source(source, LONGEST)
@@ -219,6 +234,9 @@ def decode(
         }
         asked = {name: value for name, value in asked.items() if value}
         system = replace(system, settings=search, threads=threads, distinct=distinct, progress=bar.tick, **asked)
+        if counts and run:
+            raise RecipeError(f"--counts {counts}: {weights} has no weights of these features; give others (--weights)")
+        teller = LargeDecoder(system, CountFeatures.read(counts)) if counts else system
         if not (oracle or _heard(system, given)):
             raise InputError(
                 f"no weight is for the features {system.features}; give weights that name some of them (--weights)"
@@ -233,7 +251,7 @@ def decode(
         if oracle:
             facts |= _oracle(system, lines, oracle, out)
         elif nbest:
-            lists = system.decode(list(lines), given, k or 100)
+            lists = teller.decode(list(lines), given, k or 100)
             write_lists(nbest, lists)
             facts |= {"candidates": len(lists), "features": len(lists.features)}
         elif derivations:
@@ -241,7 +259,7 @@ def decode(
         elif lattice:
             facts |= _lattices(system, lines, given, lattice)
         else:
-            texts.write(out, system.best(lines, given))
+            texts.write(out, teller.best(lines, given))
     if as_json:
         table.show_json(facts, err=out == "-" and not (nbest or lattice or derivations))
         return
