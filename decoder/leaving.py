@@ -8,7 +8,7 @@ pair n holds has a penalty for both. Which options there are, and all other feat
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from typing import NamedTuple
 
@@ -90,6 +90,15 @@ class LeftOut:
     def __len__(self) -> int:
         return len(self.alignment)
 
+    def cut(self, first: int, last: int) -> LeftOut:
+        """Only the pairs from first to last - 1."""
+        edges = self.alignment.bounds[first : last + 1]
+        points = slice(*edges[[0, -1]].tolist())
+        own = Alignment(edges - edges[0], self.alignment.sources[points], self.alignment.targets[points])
+        return replace(
+            self, source=_cut(self.source, first, last), target=_cut(self.target, first, last), alignment=own
+        )
+
     def rates(self, first: int, sentences: Sentences, options: Options, blocks: Blocks) -> Smalls:
         """PhraseST and PhraseTS of the options of a batch of segments, the first of which has this number."""
         pairs, tables = self._pairs(first, sentences), (Phrases(), Phrases())
@@ -117,7 +126,8 @@ class LeftOut:
         last = first + len(sentences.bounds) - 1
         if last > len(self):
             raise InputError(f"segment {len(self)}: there are {len(self)} pairs to leave out; decode no more segments")
-        source, target = _cut(self.source, first, last), _cut(self.target, first, last)
+        part = self.cut(first, last)
+        source = part.source
         if not (np.array_equal(sentences.words, source.words) and np.array_equal(sentences.bounds, source.bounds)):
             wrong = next(
                 s
@@ -128,10 +138,7 @@ class LeftOut:
                 f"segment {first + wrong}: is not the source of pair {first + wrong}, to be left out; "
                 "decode the sources of these pairs, in their order"
             )
-        edges = self.alignment.bounds[first : last + 1]
-        points = slice(*edges[[0, -1]].tolist())
-        own = Alignment(edges - edges[0], self.alignment.sources[points], self.alignment.targets[points])
-        return AlignedText(source, target, own, self.rules)
+        return AlignedText(part.source, part.target, part.alignment, self.rules)
 
     def _held(self, first: int, pairs: AlignedText, tables: Tables, options: Options) -> Held:
         """What the extraction finds in the pairs; it is not of the text if there is no option for it."""

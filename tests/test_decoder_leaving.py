@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
@@ -10,18 +11,21 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from command import rampion
 
-from decoder import kneser
+from decoder import kneser, links
 from decoder.align import align
 from decoder.blocks import COLUMNS, BlockSet
 from decoder.decoder import INITIAL, BlockDecoder
 from decoder.extract import Settings, build
+from decoder.keyed import KeyedBlockDecoder
 from decoder.language import Language
 from decoder.leaving import LENGTH, STANDARD, Penalty
 from decoder.links import Alignment
 from decoder.search import Search
 from rampion.errors import InputError, RecipeError
 from rampion.features import Weights
+from rampion.formats import load_nbest, texts
 from rampion.text import Texts
 
 START = Weights.of(INITIAL)
@@ -259,3 +263,72 @@ def test_blocks_without_counts_of_a_text_are_refused():
 def test_a_penalty_is_finite(fixed, word, name):
     with pytest.raises(RecipeError, match=f"{name} is .*; a penalty is a finite number"):
         Penalty(fixed, word)
+
+
+def test_the_fingerprint_knows_what_is_left_out():
+    *corpus, blocks = toy()
+    usual = decoder(blocks, corpus[1])
+    some = usual.leaving_out(
+        *(side.take(np.arange(9)) for side in corpus[:2]), Alignment.of([corpus[2][n] for n in range(9)])
+    )
+    systems = [usual, usual.leaving_out(*corpus), usual.leaving_out(*corpus, LENGTH), some]
+    prints = [KeyedBlockDecoder(system).fingerprint for system in systems]
+    assert len(set(prints)) == len(systems)
+    assert KeyedBlockDecoder(usual.leaving_out(*corpus)).fingerprint == prints[1]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    *corpus, blocks = toy()
+    place = tmp_path_factory.mktemp("leaving")
+    rows = np.arange(20)
+    blocks.write(place / "toy.blocks")
+    kneser.estimate(corpus[1], 2).lm.write(place / "toy.lm")
+    for name, side in zip(("src", "tgt"), corpus, strict=False):
+        texts.write(place / name, side.take(rows))
+    links.write(place / "points", Alignment.of([corpus[2][row] for row in rows.tolist()]))
+    return place
+
+
+def run(folder, *arguments):
+    return rampion("decode", folder / "src", "--blocks", folder / "toy.blocks", "--lm", folder / "toy.lm", *arguments)
+
+
+@pytest.mark.parametrize(
+    ("asked", "penalty"), [([], STANDARD), (["--penalty", -3], Penalty(-3.0)), (["--penalty", "length"], LENGTH)]
+)
+def test_the_command_writes_what_the_library_finds(folder, asked, penalty):
+    *corpus, blocks = toy()
+    leaving = ["--leave-one-out", folder / "tgt", "--align", folder / "points", "--beam", 20, *asked]
+    run(folder, "--nbest", folder / "train.store", "-k", 5, *leaving)
+    lines = list(corpus[0])[:20]
+    expected = decoder(blocks, corpus[1], "fourteen").leaving_out(*corpus, penalty).decode(lines, START, 5)
+    listed = load_nbest(folder / "train.store")
+    for one, other in zip(listed.arrays().values(), expected.arrays().values(), strict=True):
+        np.testing.assert_array_equal(one, other)
+    facts = json.loads(run(folder, "--explain", 3, "--json", *leaving).out)
+    assert facts["source"] == lines[2].split()
+    fired = [step["fired"].get("PhraseST", 0.0) for step in facts["blocks"]]
+    shares = expected.gather(np.eye(len(expected))[expected.bounds[2]])[expected.features.ids["PhraseST"]]
+    assert sum(fired) == pytest.approx(shares, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--leave-one-out", "tgt"], "--leave-one-out needs the --align of its text"),
+        (["--leave-one-out", "tgt", "--align", "points", "--oracle", "tgt"], "which --oracle does not ask for"),
+        (["--align", "points"], "--align is for --leave-one-out; name the translations"),
+        (["--penalty", "length"], "--penalty is for --leave-one-out; name the translations"),
+        (["--leave-one-out", "tgt", "--align", "points", "--penalty", "much"], "expected a number, or length"),
+        (
+            ["--leave-one-out", "short", "--align", "points"],
+            "has 1 lines for 20 to decode; expected their translations",
+        ),
+    ],
+)
+def test_the_command_says_what_is_wrong_in_a_sentence(folder, arguments, said):
+    (folder / "short").write_text("one\n")
+    found = run(folder, *(folder / name if (folder / name).exists() else name for name in arguments))
+    assert found.code == 2
+    assert said in " ".join(found.err.split())

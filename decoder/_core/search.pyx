@@ -83,8 +83,9 @@ cdef inline int choose(const real[:, ::1] local, const real[::1] columns, const 
 cdef inline row_t prepare(
     key_t mask, row_t kinds, row_t longest, row_t word, row_t n, const row_t[::1] spans, const id_t[::1] option_blocks,
     const id_t[::1] targets_of, const id_t[::1] words, const row_t[::1] bounds, const real[:, ::1] local,
-    const real[::1] columns, const small_t[:, ::1] values, const small_t[:, ::1] rates, id_t[::1] targets, id_t[::1] tips, id_t[::1] sizes,
-    key_t[::1] looks, real[::1] gains, id_t[::1] says, real[::1] rest, real[::1] fills, row_t past, const id_t[::1] spoken, id_t[::1] openings, id_t[::1] leads,
+    const real[::1] columns, const small_t[:, ::1] values, const small_t[:, ::1] rates, id_t[::1] targets,
+    id_t[::1] tips, id_t[::1] sizes, key_t[::1] looks, real[::1] gains, id_t[::1] says, real[::1] rest,
+    real[::1] fills, row_t past, const id_t[::1] spoken, id_t[::1] openings, id_t[::1] leads,
 ) except? -1 nogil:
     """All that is known of the options before the search; how many there are."""
     cdef row_t first = spans[word * longest], count = spans[(word + n) * longest] - first, at, target
