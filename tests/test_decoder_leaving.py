@@ -12,6 +12,8 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from command import rampion
+from hypothesis import given
+from hypothesis import strategies as st
 
 from decoder import kneser, links
 from decoder.align import align
@@ -20,7 +22,7 @@ from decoder.decoder import INITIAL, BlockDecoder
 from decoder.extract import Settings, build
 from decoder.keyed import KeyedBlockDecoder
 from decoder.language import Language
-from decoder.leaving import LENGTH, STANDARD, Penalty
+from decoder.leaving import LENGTH, STANDARD, LeftOut, Penalty
 from decoder.links import Alignment
 from decoder.search import Search
 from rampion.errors import InputError, RecipeError
@@ -241,6 +243,20 @@ def test_what_is_not_of_the_text_is_refused():
     blocks = build(*corpus, Settings(least=1, longest=1))
     with pytest.raises(InputError, match="pair 0: holds phrases that the blocks do not"):
         decoder(blocks, target).leaving_out(*twice).decode(["b b"], START, 1)
+
+
+@given(seed=st.integers(0, 2**30), size=st.integers(1, 7))
+def test_totals_come_back_from_single_precision(seed, size):
+    draw = np.random.default_rng(seed)
+    total = int(10 ** draw.uniform(size - 1, size)) + 1
+    counts = np.minimum(total, np.maximum(1, (total * draw.dirichlet(np.ones(4))).astype(np.int64)))
+    share = {n: {"PhraseST": log(count / total)} for n, count in enumerate(counts.tolist())}
+    blocks = BlockSet.of([(f"a{n}", "A", int(counts[n]), share[n]) for n in share])
+    found = LeftOut.of(
+        BlockSet(blocks.vocabularies, blocks.blocks, blocks.jumps, {"settings": {}}),
+        Texts.of([]), Texts.of([]), Alignment.of([]),
+    ).totals[0][2]  # fmt: skip
+    assert found == (total if size < 7 else pytest.approx(total, rel=1e-6))
 
 
 def test_blocks_without_counts_of_a_text_are_refused():
