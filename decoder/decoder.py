@@ -216,7 +216,7 @@ class BlockDecoder:
         lines, labels = segments.take(rows), Texts.of(map(str, rows.tolist()))
         sentences = Sentences.of(lines, self.blocks.vocabularies.source, labels)
         options = Options.match(sentences, self.blocks.blocks, self.longest, self.options)
-        if self.left_out:
+        if self.left_out is not None:
             options = options._replace(rates=self.left_out.rates(first, sentences, options, self.blocks.blocks))
         return Batch(first, sentences, options, surface(lines))
 

@@ -110,14 +110,15 @@ class LeftOut:
             for wanted, found in zip(asked.keys(tables), held.keys(tables), strict=True)
         )
         counts = blocks.counts[options.blocks] - taken
-        for option in np.flatnonzero(counts < 0)[:1].tolist():
+        phrases = blocks.targets[options.blocks], blocks.sources[options.blocks]
+        totals = [total[ids] - own for total, ids, own in zip(self.totals, phrases, shared, strict=True)]
+        for option in np.flatnonzero((counts < 0) | (np.minimum(*totals) < counts))[:1].tolist():
             raise _strange(first + int(asked.owners[option]))
         alone = real & (counts == 0)
         rates = np.ascontiguousarray(blocks.values[options.blocks, : len(shared)])
-        phrases = blocks.targets[options.blocks], blocks.sources[options.blocks]
-        for column, (total, ids, own) in enumerate(zip(self.totals, phrases, shared, strict=True)):
+        for column, (total, own) in enumerate(zip(totals, shared, strict=True)):
             rows = np.flatnonzero((own > 0) & ~alone)
-            rates[rows, column] = np.log(counts[rows] / (total[ids[rows]] - own[rows]))
+            rates[rows, column] = np.log(counts[rows] / total[rows])
         rates[alone] = (self.penalty.fixed + self.penalty.word * sizes[alone])[:, None]
         return rates
 
@@ -210,6 +211,6 @@ def _cut(side: Words, first: int, last: int) -> Words:
 
 def _strange(pair: int) -> InputError:
     return InputError(
-        f"pair {pair}: holds phrases that the blocks do not; leave one out of the text that they are from, "
-        "with the alignment that they were made with"
+        f"pair {pair}: holds phrases that the blocks do not, or not so often; "
+        "leave one out of the text that they are from, with the alignment that they were made with"
     )

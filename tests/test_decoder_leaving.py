@@ -239,6 +239,12 @@ def test_what_is_not_of_the_text_is_refused():
     others = Texts.of(["b a"]), Texts.of(["B A"]), Alignment.of([[(0, 0), (1, 1)]])
     with pytest.raises(InputError, match="pair 0: holds phrases that the blocks do not"):
         usual.leaving_out(*others).decode(["b a"], START, 1)
+    with pytest.raises(InputError, match="segment 0: there are 0 pairs to leave out"):
+        usual.leaving_out(Texts.of([]), Texts.of([]), Alignment.of([])).decode(["a"], START, 1)
+    often = Texts.of(["a", "a", "b"]), Texts.of(["A", "A", "B"]), Alignment.of([[(0, 0)]] * 3)
+    others = Texts.of(["a b b b"]), Texts.of(["A A A A"]), Alignment.of([[(n, n) for n in range(4)]])
+    with pytest.raises(InputError, match="pair 0: holds phrases that the blocks do not, or not so often"):
+        decoder(build(*often, Settings(longest=1)), target).leaving_out(*others).decode(["a b b b"], START, 1)
     twice = Texts.of(["b b"]), Texts.of(["B B"]), Alignment.of([[(0, 0), (1, 1)]])
     blocks = build(*corpus, Settings(least=1, longest=1))
     with pytest.raises(InputError, match="pair 0: holds phrases that the blocks do not"):

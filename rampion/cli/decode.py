@@ -371,7 +371,7 @@ def _explain(system: Any, lines: Texts, line: int, weights: Weighing, svg: str |
     if line > len(lines):
         raise InputError(f"--explain {line}: there are {len(lines)} lines")
     text = lines[line - 1]
-    if system.left_out:
+    if system.left_out is not None:
         system = replace(system, left_out=system.left_out.cut(line - 1, line))
     steps, last, weighed = built(system, text, weights)
     source = text.split()
