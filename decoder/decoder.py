@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
@@ -15,6 +16,8 @@ from decoder.dense import DENSE, FOURTEEN, SEVEN, dense, spoken, surface
 from decoder.dense import texts as spelt
 from decoder.kbest import Said, kbest, said
 from decoder.lattice import Lattice
+from decoder.leaving import STANDARD, LeftOut, Penalty
+from decoder.links import Alignment
 from decoder.lm import Lm
 from decoder.model import Model
 from decoder.options import Derivations, Graph, Options, Sentences
@@ -101,6 +104,7 @@ class BlockDecoder:
     threads: int = 1
     distinct: bool = False  # lists of different texts, not of different derivations
     progress: Progress | None = None
+    left_out: LeftOut | None = None  # segment n without the counts of its pair n
     names: tuple[str, ...] = field(init=False)
     templates: Templates = field(init=False)
     _lm_words: Ids = field(init=False)  # target words as the language model knows them
@@ -120,6 +124,17 @@ class BlockDecoder:
     def initial(self) -> Weights:
         """What tuning starts from: INITIAL for its real-valued features, nothing for the others."""
         return Weights.of({name: INITIAL[name] for name in self.names})
+
+    def leaving_out(
+        self, source: Texts, target: Texts, alignment: Alignment, penalty: Penalty = STANDARD
+    ) -> BlockDecoder:
+        """This decoder, which then decodes these sources, segment n with blocks that have not counted pair n (S11.5).
+
+        The pairs are of the text that the blocks are from, with the alignment that made them.
+        """
+        other = copy(self)
+        object.__setattr__(other, "left_out", LeftOut.of(self.blocks, source, target, alignment, penalty))
+        return other
 
     def decode(self, segments: Sequence[str], weights: Weighing, k: int) -> Candidates:
         """The k best derivations of every segment."""
@@ -201,6 +216,8 @@ class BlockDecoder:
         lines, labels = segments.take(rows), Texts.of(map(str, rows.tolist()))
         sentences = Sentences.of(lines, self.blocks.vocabularies.source, labels)
         options = Options.match(sentences, self.blocks.blocks, self.longest, self.options)
+        if self.left_out is not None:
+            options = options._replace(rates=self.left_out.rates(first, sentences, options, self.blocks.blocks))
         return Batch(first, sentences, options, surface(lines))
 
     def batches(self, segments: Texts, work: Callable[[Batch], T]) -> Iterator[T]:

@@ -47,6 +47,7 @@ DECODER_FLOW = (
     "arpa kneser lm",
     "extract",
     "states options",
+    "leaving",
     "templates",
     "dense candidates",
     "model",
