@@ -1,4 +1,4 @@
-# make demo    see it work                make check   lint, types, spelling, stubs
+# make demo    see it work (DEMO=folder)  make check   lint, types, spelling, stubs
 # make test    the tests                  make bench   compiled kernels beside plain Python and NumPy/SciPy
 # make clean   forget all that was built; PYTHON=… chooses the interpreter
 #
@@ -6,6 +6,7 @@
 
 SHELL   := /bin/bash
 PYTHON  ?=
+DEMO    ?= rampion-demo
 BIN     := .venv/bin
 PIP     := $(BIN)/python -m pip -qq --disable-pip-version-check install
 listed  = $(shell sed -n 's/^$(1) = \[\(.*\)\]$$/\1/p' pyproject.toml | tr -d ',')
@@ -15,7 +16,7 @@ SOURCES := setup.py pyproject.toml MANIFEST.in README.md LICENSE \
 .PHONY: demo test bench check clean
 
 demo: .venv/installed
-	@$(BIN)/rampion demo
+	@$(BIN)/rampion demo --out $(DEMO)
 
 test: .venv/installed
 	@$(BIN)/pytest -n auto
@@ -31,7 +32,7 @@ check: .venv/installed .venv/checkers
 	cd tests && ../$(BIN)/stubtest rampion._core decoder._core
 
 clean:
-	rm -rf .venv build dist *.egg-info
+	rm -rf .venv build dist *.egg-info rampion-demo
 
 # The build's own requirements live in .venv: fresh copies of Cython's headers would make every module look outdated.
 # All but compiled modules leaves the build folder first, so that no deleted file stays installed.

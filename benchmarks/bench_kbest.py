@@ -3,14 +3,16 @@
 Graphs as a beam of 100 leaves them for 24 words: some 10 000 edges a sentence. CPU milliseconds a sentence, all Python
 around the kernel included; beside them those of the plain-Python twin, which is first seen to find the same bits.
 Rescoring: 500 best with 200 unigrams, 1000 bigrams, 1000 trigrams, and 4000 triggers or none; n derivations a node.
+Firing: the count features of 500 derivations.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
+from typing import Any
 
 import numpy as np
 from measure import Run, best
@@ -26,7 +28,8 @@ from rampion.text import Texts
 from rampion.vocab import Names
 
 WORDS, PHRASES = 3000, 3000
-Work = Callable[[Graph], Derivations]
+Told = tuple[NDArray[Any], ...]
+Work = Callable[[Graph], Told]
 
 
 def beam(random: np.random.Generator, sentences: int, steps: int, width: int, edges: int) -> Graph:
@@ -75,8 +78,8 @@ def features(random: np.random.Generator, triggers: int) -> NonLocal:
     return NonLocal.of(some(200, 1) | some(1000, 2) | some(1000, 3), some(triggers, 2), names)
 
 
-def contestants(random: np.random.Generator, options: int) -> dict[str, Work]:
-    said = speech(random, options)
+def contestants(random: np.random.Generator, graphs: Sequence[Graph]) -> dict[str, Work]:
+    said = speech(random, max(len(graph.options) for graph in graphs))
     works: dict[str, Work] = {f"{k} best": partial(kbest, k=k) for k in (1, 10, 100, 1500)}
     works |= {f"{k} best, distinct": partial(kbest, k=k, distinct=said) for k in (100, 1500)}
     for kind, count in (("n-grams", 0), ("n-grams and triggers", 4000)):
@@ -84,15 +87,30 @@ def contestants(random: np.random.Generator, options: int) -> dict[str, Work]:
         works |= {
             f"rescored by {kind}, n = {n}": partial(rescored, said=said, features=weights, n=n) for n in (10, 100)
         }
-    return works
+    numbers = weights._replace(weights=np.arange(1.0, len(weights.keys) + 1))
+    found = {len(graph.origins): kbest(graph, 500) for graph in graphs}
+    return works | {"what 500 fire": partial(told, said, numbers, found)}
 
 
-def with_twins(work: Work, graph: Graph) -> Derivations:
+def told(said: Said, numbers: NonLocal, found: dict[int, Derivations], graph: Graph) -> Told:
+    """What derivations fire; each phrase has three word pairs."""
+    derivations = found[len(graph.origins)]
+    options, count = len(said.phrases), len(derivations.scores)
+    firsts = 3 * np.arange(options)
+    pairs = np.arange(3 * options, dtype=np.uint32)
+    text, ids = np.empty(4096, np.uint32), np.empty(256 * count, np.uint32)
+    bounds = np.zeros(count + 1, np.int64)
+    assert _kernels.fire(derivations, said, numbers, firsts, firsts + 3, pairs, 0, text, bounds, ids) == count
+    return ids[: bounds[-1]], bounds
+
+
+def with_twins(work: Work, graph: Graph) -> Told:
     """The work on plain Python."""
-    kernels = {name: getattr(_kernels, name) for name in ("kbest", "cube")}
+    homes = {"kbest": "kbest", "cube": "cube", "fire": "grams"}
+    kernels = {name: getattr(_kernels, name) for name in homes}
     try:
         for name in kernels:
-            setattr(_kernels, name, getattr(import_module(f"decoder._reference.{name}"), name))
+            setattr(_kernels, name, getattr(import_module(f"decoder._reference.{homes[name]}"), name))
         return work(graph)
     finally:
         for name, kernel in kernels.items():
@@ -103,7 +121,7 @@ def main(sentences: int = 16, steps: int = 24, width: int = 100) -> None:
     random = np.random.default_rng(0)
     graph, one = (beam(random, count, steps, width, 8) for count in (sentences, 1))
     rows = []
-    for name, work in contestants(random, len(graph.options)).items():
+    for name, work in contestants(random, (graph, one)).items():
         same = [array.tobytes() for array in work(one)] == [array.tobytes() for array in with_twins(work, one)]
         assert same, name
         kernel = best({name: Run(lambda: (graph,), work)})[name] / sentences

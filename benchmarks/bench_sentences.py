@@ -10,9 +10,11 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from rampion.cli.workshop import Workshop
+from rampion.cli.workshop import sets
+from rampion.cli.workshop.stock import Stock
 from rampion.experiments.samples import MEASURES, Outcome
-from rampion.experiments.tillmann_zhang import SCALES, Order, Training, Truth
+from rampion.experiments.scales import SCALES
+from rampion.experiments.tillmann_zhang.binary import Order, Training, Truth
 
 
 def score(outcome: Outcome, name: str) -> float:
@@ -30,11 +32,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for count in options.sentences:
             scale = SCALES["small"]._replace(sentences=count)
-            shop = Workshop(Path(folder, str(count)), "small", scale, options.corpus, options.pair, options.threads)
+            stock = Stock(Path(folder, str(count)), scale, options.corpus, options.pair, options.threads)
             orders: tuple[Order, ...] = ("MON", "SWAP")
             for order in orders:
-                best = score(shop.oracle(Truth(order)), "train")
-                row = shop.train(Training(order, "all"), 1, Path(folder, f"{count}-{order}"))
+                best = score(sets.oracle(stock, Truth(order)), "train")
+                row = sets.train(stock, Training(order, "all"), 1, Path(folder, f"{count}-{order}"))
                 train, test = score(row, "train"), score(row, "test")
                 told = f"{best:6.2f}  {train:5.2f}  {train / best:13.0%}  {test:5.2f}"
                 print(f"{count:9,}  {order:5}  {told}", flush=True)

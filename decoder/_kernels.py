@@ -14,6 +14,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "cube": ("cube",),
     "emit": ("emit", "say", "worth"),
     "extract": ("extract", "tally"),
+    "grams": ("fire",),
     "hmm": ("hmm",),
     "kbest": ("kbest",),
     "lexical": ("lexical",),
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from decoder._core.emit import worth as worth
     from decoder._core.extract import extract as extract
     from decoder._core.extract import tally as tally
+    from decoder._core.grams import fire as fire
     from decoder._core.hmm import hmm as hmm
     from decoder._core.kbest import kbest as kbest
     from decoder._core.lexical import lexical as lexical

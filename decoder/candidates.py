@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from decoder.dense import Reals
 from decoder.options import Derivations
-from decoder.templates import KeyRow, Offsets, Templates
+from decoder.templates import KeyRow, Offsets
 from rampion.candidates import Candidates, Rows, _pack
 from rampion.features import Features
 from rampion.keys import Keys
@@ -22,10 +22,11 @@ def candidates(
     derivations: Derivations,
     values: Reals,
     names: Sequence[str],
-    templates: Templates,
+    spelt: Callable[[KeyRow], Texts],
     fired: tuple[KeyRow, Offsets],
 ) -> Candidates:
-    """A candidate a derivation: `values` are its dense features, called `names`; its binary ones count how they fired.
+    """A candidate a derivation: `values` are its dense features, called `names`; its keys, which `spelt` names,
+    count how often they fired.
 
     The features are those of this batch, in the order in which they first fire.
     """
@@ -44,7 +45,7 @@ def candidates(
         Texts(np.zeros(0, np.uint8), empty),
         {},
     )
-    sparse = templates.names(table.listed())
+    sparse = spelt(table.listed())
     every, same = np.arange(len(texts)), np.arange(len(table), dtype=np.uint32)
     packed = _pack(rows, every, derivations.bounds, segments, same, Features(sparse, 0))
     width, sizes = len(names), np.diff(derivations.bounds)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
@@ -15,6 +16,8 @@ from decoder.dense import DENSE, FOURTEEN, SEVEN, dense, spoken, surface
 from decoder.dense import texts as spelt
 from decoder.kbest import Said, kbest, said
 from decoder.lattice import Lattice
+from decoder.leaving import STANDARD, LeftOut, Penalty
+from decoder.links import Alignment
 from decoder.lm import Lm
 from decoder.model import Model
 from decoder.options import Derivations, Graph, Options, Sentences
@@ -101,6 +104,7 @@ class BlockDecoder:
     threads: int = 1
     distinct: bool = False  # lists of different texts, not of different derivations
     progress: Progress | None = None
+    left_out: LeftOut | None = None  # segment n without the counts of its pair n
     names: tuple[str, ...] = field(init=False)
     templates: Templates = field(init=False)
     _lm_words: Ids = field(init=False)  # target words as the language model knows them
@@ -121,6 +125,17 @@ class BlockDecoder:
         """What tuning starts from: INITIAL for its real-valued features, nothing for the others."""
         return Weights.of({name: INITIAL[name] for name in self.names})
 
+    def leaving_out(
+        self, source: Texts, target: Texts, alignment: Alignment, penalty: Penalty = STANDARD
+    ) -> BlockDecoder:
+        """This decoder, which then decodes these sources, segment n with blocks that have not counted pair n (S11.5).
+
+        The pairs are of the text that the blocks are from, with the alignment that made them.
+        """
+        other = copy(self)
+        object.__setattr__(other, "left_out", LeftOut.of(self.blocks, source, target, alignment, penalty))
+        return other
+
     def decode(self, segments: Sequence[str], weights: Weighing, k: int) -> Candidates:
         """The k best derivations of every segment."""
         lines = Texts.of(segments)
@@ -128,13 +143,18 @@ class BlockDecoder:
         told = list(
             self.search(lines, self.model(weights), lambda batch, graph: self.tell(batch, self.kbest(batch, graph, k)))
         )
+        return self.listed(told, self.templates.names)
+
+    def listed(self, told: Sequence[Told], spelt: Callable[[NDArray[np.uint64]], Texts]) -> Candidates:
+        """What was told of successive batches; `spelt` names the keys."""
+        derivations = joined([part.derivations for part in told])
         return candidates(
-            Texts.of(map(str, range(len(lines)))),
+            Texts.of(map(str, range(len(derivations.bounds) - 1))),
             Texts.join([part.texts for part in told]),
-            joined([part.derivations for part in told]),
+            derivations,
             np.concatenate([np.zeros((0, len(self.names))), *(part.values for part in told)]),
             self.names,
-            self.templates,
+            spelt,
             (
                 np.concatenate([np.zeros(0, np.uint64), *(part.keys for part in told)]),
                 chained([part.key_bounds for part in told]),
@@ -196,6 +216,8 @@ class BlockDecoder:
         lines, labels = segments.take(rows), Texts.of(map(str, rows.tolist()))
         sentences = Sentences.of(lines, self.blocks.vocabularies.source, labels)
         options = Options.match(sentences, self.blocks.blocks, self.longest, self.options)
+        if self.left_out is not None:
+            options = options._replace(rates=self.left_out.rates(first, sentences, options, self.blocks.blocks))
         return Batch(first, sentences, options, surface(lines))
 
     def batches(self, segments: Texts, work: Callable[[Batch], T]) -> Iterator[T]:
@@ -266,9 +288,10 @@ class BlockDecoder:
         words, bounds = spoken(batch.options, self.blocks.blocks, derivations)
         return self.lm.logs(self._lm_words[words], bounds)
 
-    def said(self, batch: Batch) -> Said:
-        """What the options of a batch say, unknown words as they were written: those have ids behind the vocabulary."""
-        target = self.blocks.vocabularies.target
+    def said(self, batch: Batch, names: Names | None = None) -> Said:
+        """What the options of a batch say, unknown words as they were written: those have ids behind the vocabulary, or
+        behind names that begin with it."""
+        target = names or self.blocks.vocabularies.target
         local = Names()
         ids = local.intern_all(batch.surfaces)
         known = target.find_all(local.texts())

@@ -37,7 +37,6 @@ from decoder.blocks import (
 from decoder.links import Alignment, Words
 from rampion.errors import InputError, RecipeError
 from rampion.text import Texts
-from rampion.vocab import Names
 
 Reals = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -242,12 +241,12 @@ class AlignedText:
             for spans in self.spans("counting"):
                 self.occurrences += len(spans.codes)
                 runs.add(packed(*self.numbered(spans, tables)))
-            flags = [self._flags(table, names) for table, names in zip(tables, vocabularies, strict=True)]
+            flags = self.flags(tables, punctuation(vocabularies))
             totals = [np.zeros(len(table), np.uint32) for table in tables]
             pieces = []
             for keys, counts in runs.merged():
                 pairs = unpacked(keys)
-                admitted = self._admitted(flags, tables, pairs)
+                admitted = self.admitted(flags, tables, pairs)
                 pairs, counts = (pairs[0][admitted], pairs[1][admitted]), counts[admitted]
                 for total, ids in zip(totals, pairs, strict=True):
                     total += np.bincount(ids, counts, len(total)).astype(np.uint32)
@@ -257,19 +256,18 @@ class AlignedText:
         return Kept((sources, targets), counts, totals[0][sources], totals[1][targets]), tables
 
     @staticmethod
-    def _flags(table: Phrases, names: Names) -> NDArray[np.uint8]:
+    def flags(tables: tuple[Phrases, Phrases], marks: tuple[Mask, Mask]) -> list[NDArray[np.uint8]]:
         """Of every phrase: whether it is nothing but punctuation, and whether it holds a special word."""
-        words = np.array([all(unicodedata.category(c)[0] in "PS" for c in text) for text in names.texts()])
-        starts = table.bounds[: len(table)]
-        own = table.words[: table.bounds[len(table)]]
-        flags = np.logical_and.reduceat(words[own], starts).astype(np.uint8) if len(table) else np.zeros(0, np.uint8)
-        if len(table):
-            flags[np.logical_or.reduceat(own < len(SPECIAL), starts)] = _SPECIAL
-        return flags
+        found = []
+        for table, words in zip(tables, marks, strict=True):
+            starts, own = table.bounds[: len(table)], table.words[: table.bounds[len(table)]]
+            found.append(np.zeros(len(table), np.uint8))
+            if len(table):
+                found[-1][:] = np.logical_and.reduceat(words[own], starts)
+                found[-1][np.logical_or.reduceat(own < len(SPECIAL), starts)] = _SPECIAL
+        return found
 
-    def _admitted(
-        self, flags: list[NDArray[np.uint8]], tables: tuple[Phrases, Phrases], pairs: tuple[Ids, Ids]
-    ) -> Mask:
+    def admitted(self, flags: list[NDArray[np.uint8]], tables: tuple[Phrases, Phrases], pairs: tuple[Ids, Ids]) -> Mask:
         """Which pairs the filters let through."""
         kinds = [flag[ids] for flag, ids in zip(flags, pairs, strict=True)]
         sizes = [np.diff(table.bounds[: len(table) + 1])[ids] for table, ids in zip(tables, pairs, strict=True)]
@@ -294,6 +292,15 @@ class AlignedText:
         lexical[:] = greatest
         for code in range(6):
             oriented[:, code] = np.log((turns[:, code] + _SMOOTH) / (kept.counts + 3 * _SMOOTH))
+
+
+def punctuation(vocabularies: Vocabularies) -> tuple[Mask, Mask]:
+    """Which words of either side are punctuation."""
+    source, target = (
+        np.array([all(unicodedata.category(c)[0] in "PS" for c in text) for text in names.texts()])
+        for names in vocabularies
+    )
+    return source, target
 
 
 def link_weights(source: Words, target: Words, alignment: Alignment) -> tuple[Reals, Reals]:

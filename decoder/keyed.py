@@ -64,6 +64,9 @@ class KeyedBlockDecoder:
             "criterion": asdict(self.criterion),
             "arrays": [[array.shape, zlib.crc32(np.ascontiguousarray(array).data)] for array in arrays],
         }
+        if (left := decoder.left_out) is not None:
+            arrays = [*left.source, *left.target, left.alignment.bounds, left.alignment.sources, left.alignment.targets]
+            facts["left out"] = [asdict(left.penalty), [zlib.crc32(array.data) for array in arrays]]
         return sha256(json.dumps(facts).encode()).hexdigest()[:16]
 
     def listed(self, segments: Texts, weights: Keyed, k: int) -> Iterator[Fired]:

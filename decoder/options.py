@@ -17,6 +17,7 @@ Reals = NDArray[np.float64]
 Offsets = NDArray[np.int64]
 Ids = NDArray[np.uint32]
 Places = NDArray[np.int32]
+Smalls = NDArray[np.float32]
 
 LONGEST = 512  # words of a sentence
 
@@ -30,20 +31,30 @@ class Sentences(NamedTuple):
     @classmethod
     def of(cls, texts: Texts, names: Names, labels: Texts | None = None) -> Sentences:
         """The texts as ids of a source vocabulary; labels are what a message calls them, or else they are numbered."""
-        words = np.empty((int(texts.bounds[-1] - texts.bounds[0]) + len(texts)) // 2, np.uint32)
-        bounds = np.empty(len(texts) + 1, np.int64)
-        _kernels.lookup(texts.blob, texts.bounds, names, words, bounds)
+        words, bounds = looked_up(texts, names)
         for segment in np.flatnonzero(np.diff(bounds) > LONGEST)[:1].tolist():
             found = f"segment {labels[segment] if labels else segment}: has {np.diff(bounds)[segment]} words"
             raise InputError(f"{found}; a sentence may have {LONGEST}: split it")
-        return cls(words[: bounds[-1]].copy(), bounds)
+        return cls(words, bounds)
+
+
+def looked_up(texts: Texts, names: Names) -> tuple[Ids, Offsets]:
+    """The words of all texts as ids, 0 for those without a name, and where those of each text begin."""
+    words = np.empty((int(texts.bounds[-1] - texts.bounds[0]) + len(texts)) // 2, np.uint32)
+    bounds = np.empty(len(texts) + 1, np.int64)
+    _kernels.lookup(texts.blob, texts.bounds, names, words, bounds)
+    return words[: bounds[-1]].copy(), bounds
+
+
+OWN = np.zeros((0, 2), np.float32)  # no option has rates of its own
 
 
 class Options(NamedTuple):
     """Blocks that match the spans of a batch, sentence by sentence, numbered through.
 
     Those of the span of n words that begins at word w of the batch are spans[w * longest + n - 1] to the next bound;
-    within a span they keep the order of the block set. Places count from the beginning of the sentence.
+    within a span they keep the order of the block set. Places count from the beginning of the sentence. rates stand for
+    the first two values of the block of every option, PhraseST and PhraseTS; without a row, the block has its own.
     """
 
     longest: int
@@ -51,6 +62,7 @@ class Options(NamedTuple):
     starts: Places
     ends: Places
     blocks: Ids
+    rates: Smalls = OWN
 
     @classmethod
     def match(cls, sentences: Sentences, blocks: Blocks, longest: int = 8, top: int = 20) -> Options:

@@ -1,7 +1,8 @@
 """Refresh the generated parts of the pages: python docs/generate.py [--run] [--measure].
 
 A page holds `<!-- NAME -->` and `<!-- /NAME -->`; between them stands the answer of PARTS[NAME]. tests/test_docs.py
-checks that it is fresh, but for what is measured: --measure tunes every recipe on the lists of `rampion demo`.
+checks that it is fresh, but for what is measured: --measure tunes every recipe on the lists of `rampion demo lists`,
+and runs `rampion demo`.
 --run runs the commands of the console blocks, and writes down what they print.
 """
 
@@ -244,15 +245,14 @@ def commands() -> str:
 def walk(command: Any, name: str = "") -> Iterator[tuple[str, Any]]:
     """Every command that can be run, with its whole name."""
     for part, child in getattr(command, "commands", {}).items():
-        if hasattr(child, "commands"):
-            yield from walk(child, f"{name}{part} ")
-        else:
+        if not hasattr(child, "commands") or child.invoke_without_command:
             yield f"{name}{part}", child
+        yield from walk(child, f"{name}{part} ")
 
 
 # Console blocks
 
-DEMO = "rampion demo --out toy"
+DEMO = "rampion demo lists --out toy"
 
 
 def sessions(text: str) -> Iterator[tuple[str, str]]:
@@ -273,11 +273,11 @@ def elided(printed: str, expected: str) -> str:
 
 def run(command: str, folder: Path) -> str:
     """What a command prints to either stream. The demo leaves the lists that the others read."""
-    if command not in ("make demo", DEMO):
+    if command != DEMO:
         return printed(command, folder)
     lists, told = demo()
     shutil.copytree(Path(lists.name, "toy"), folder / "toy")
-    return re.sub(r"Writing .*\n", "", told) if command == "make demo" else told
+    return told
 
 
 @cache
@@ -367,7 +367,7 @@ def measured() -> str:
     import numpy as np
 
     import rampion
-    from rampion.cli.demo import demo as run_demo
+    from rampion.cli.demo_lists import lists as run_demo
     from rampion.significance import paired_bootstrap, spread
     from rampion.sweep import random
 
@@ -405,6 +405,13 @@ def measured() -> str:
     return f"{len(dev.segments)} lists of {size:.0f} candidates; {reached} hold a reference.\n\n{table(head, rows)}"
 
 
+def demonstrated() -> str:
+    """What the main job prints, but for the seconds, which are a machine's."""
+    with tempfile.TemporaryDirectory() as folder:
+        told = re.sub(r": [\d.]+ s$", "", printed("rampion demo", Path(folder)), flags=re.MULTILINE)
+    return f"```text\n$ make demo\n{told}```"
+
+
 PARTS: dict[str, Callable[[], str]] = {
     part.__name__: part
     for part in (
@@ -425,10 +432,10 @@ def refreshed(page: str, parts: dict[str, Callable[[], str]]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--measure", action="store_true", help="tune every recipe again")
+    parser.add_argument("--measure", action="store_true", help="tune every recipe again, and run the demo")
     parser.add_argument("--run", action="store_true", help="run the console blocks again")
     given = parser.parse_args()
-    parts = PARTS | ({"measured": measured} if given.measure else {})
+    parts = PARTS | ({"measured": measured, "demonstrated": demonstrated} if given.measure else {})
     for page in PAGES:
         path = ROOT / page
         text = refreshed(path.read_text("utf-8"), parts)

@@ -1,4 +1,4 @@
-"""Do a thousand sparse features help to rerank translations? The toy task of the demo, with BLEU as the cost.
+"""Do a thousand sparse features help to rerank translations? The toy task of rampion demo lists, with BLEU as the cost.
 
 Its lists have five dense features (language model, two of translation, length, distortion) and a count for every pair
 of a source and a target word. Several algorithms learn from the same lists with and without the pairs, and a test of

@@ -1,11 +1,13 @@
-"""Learning curves as pictures: SVG, or PNG by the name; matplotlib draws them (the extra `plot`)."""
+"""Curves and points as pictures: SVG, or PNG by the name; matplotlib draws them (the extra `plot`)."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from rampion.errors import InputError
 from rampion.formats.files import replacing
@@ -42,33 +44,58 @@ def draw(
 
     Values that are not finite, or not positive where the axis is logarithmic, have no place and are left out.
     """
-    prove(path)
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
-    if not lines:
-        raise InputError(f"{path}: there is no curve to draw")
-    with rc_context(STYLE):
-        figure = Figure(figsize=(7, 4.2), layout="constrained")
-        axes = figure.add_subplot()
-        parts = [(name.rpartition(", ")[0] or name, name.rpartition(", ")[2]) for name in lines]
-        firsts, lasts = (list(dict.fromkeys(column)) for column in zip(*parts, strict=True))
-        for (name, points), (first, last) in zip(lines.items(), parts, strict=True):
-            n = firsts.index(first)
+    with _picture(path, bool(lines)) as axes:
+        for name, points, first, last in _families(lines):
             shown = [(at, value) for at, value in points if math.isfinite(value) and (value > 0 or not logarithmic)]
             axes.plot(
-                [at for at, _ in shown],
-                [value for _, value in shown],
+                *_columns(shown),
                 label=name,
-                color=COLOURS[n % len(COLOURS)],
-                linestyle=STROKES[lasts.index(last) % len(STROKES)],
-                marker=MARKS[n % len(MARKS)],
+                color=COLOURS[first % len(COLOURS)],
+                linestyle=STROKES[last % len(STROKES)],
+                marker=MARKS[first % len(MARKS)],
                 markersize=4,
                 markevery=max(1, len(shown) // 15),
             )
         axes.set(title=title, xlabel=x, ylabel=y, yscale="log" if logarithmic else "linear")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+
+
+def scatter(path: Path, groups: Mapping[str, Points], title: str, x: str, y: str) -> None:
+    """Points in groups. Names like `A, B` belong together: A has a colour, B a mark."""
+    with _picture(path, bool(groups)) as axes:
+        for name, points, first, last in _families(groups):
+            colour, mark = COLOURS[first % len(COLOURS)], MARKS[last % len(MARKS)]
+            axes.plot(*_columns(points), mark, label=name, color=colour, markersize=7, fillstyle="none")
+        axes.set(title=title, xlabel=x, ylabel=y)
+
+
+def _columns(points: Points) -> tuple[list[float], list[float]]:
+    return [at for at, _ in points], [value for _, value in points]
+
+
+def _families(series: Mapping[str, Points]) -> Iterator[tuple[str, Points, int, int]]:
+    """Each series with the numbers of A and of B in its name `A, B`."""
+    parts = [name.rpartition(", ")[::2] if ", " in name else (name, "") for name in series]
+    firsts, lasts = (list(dict.fromkeys(column)) for column in zip(*parts, strict=True))
+    for (name, points), (first, last) in zip(series.items(), parts, strict=True):
+        yield name, points, firsts.index(first), lasts.index(last)
+
+
+@contextmanager
+def _picture(path: Path, something: bool) -> Iterator[Any]:
+    """Axes to draw on, which are written when all is drawn."""
+    prove(path)
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    if not something:
+        raise InputError(f"{path}: there is no curve to draw")
+    with rc_context(STYLE):
+        figure = Figure(figsize=(7, 4.2), layout="constrained")
+        axes = figure.add_subplot()
+        yield axes
         axes.grid(axis="y", color="#dddddd", linewidth=0.6)
         axes.legend(frameon=False)
         kind = path.suffix[1:]

@@ -7,8 +7,6 @@ stopped goes on from them, to the same bits.
 from __future__ import annotations
 
 import hashlib
-import resource
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rampion.clock import Clock
-from rampion.errors import InputError, RecipeError
+from rampion.errors import RecipeError
 from rampion.formats.records import TRUTHS, Sets
 from rampion.keys import Keys
+from rampion.memory import peak
 from rampion.metrics import Metric, named
 from rampion.passes import Watch
 from rampion.protocols import KeyedDecoder
@@ -145,6 +144,10 @@ class Frozen:
             if name not in names:
                 known = ", ".join(names) or "none"
                 raise RecipeError(f"{name} has a fixed weight, but the real-valued features are: {known}")
+        if recipe.start == "seeds" and not names:
+            raise RecipeError(
+                "start='seeds' decodes with weights of real-valued features, of which there are none; choose 'bag'"
+            )
         free = [name for name in names if name not in own]
         if recipe.learn == "binary" and free:
             raise RecipeError(
@@ -295,7 +298,7 @@ class Relevant:
 
     def learn(self, iteration: int, past: Learnt | None, watch: Watch, threads: int | None) -> Learnt:
         """Weights from the sets, beginning at those of the past or at the first ones."""
-        weights, own = np.zeros(self.awake + 1, np.float32), np.full(len(self.free), self.recipe.flat)
+        weights, own = np.zeros(self.awake + 1, np.float32), np.full(len(self.free), self.recipe.origin)
         if past:
             ids = np.flatnonzero(self.places[: len(past.keyed)] <= self.awake)
             weights[self.places[ids]] = past.keyed[ids]
@@ -409,57 +412,3 @@ def bleu(decoder: KeyedDecoder, lines: Lines, weights: Keyed) -> float:
     """Of the best candidates, as a corpus."""
     metric, best = named("bleu"), decoder.best(lines.source, weights)
     return metric.score(metric.statistics(best, np.arange(len(best) + 1), lines.references).sum(axis=0))
-
-
-# Between the 35 million features that Tillmann & Zhang count in 230,000 sets of 31 candidates (S10.2), and the 190 a
-# sentence of a small corpus after 6 iterations. Bytes are measured.
-FIRED, ADDED = 100, 3  # features new with a sentence, and with a candidate more of it
-TABLE, WEIGHTS, PACKED, RECORD = 24, 24, 250, 1300  # bytes a feature, in the table and of weights; bytes a candidate
-
-
-class Need(NamedTuple):
-    """Bytes that training will need, about; `present` are in use before it begins: blocks and language model."""
-
-    features: int
-    present: int
-    table: int
-    weights: int
-    records: int  # of one iteration, while they are found and written
-    sets: int  # twice, while candidates are added
-
-    def fits(self, limit: int | None) -> bool:
-        """Whether the sets fit too; raise InputError if all the rest does not."""
-        least = sum(self[1:-1])
-        if limit is not None and least > limit:
-            raise InputError(
-                f"--memory {gigabytes(limit)}: about {self.features / 1e6:.1f} million features need "
-                f"{gigabytes(self.table)} for their table and {gigabytes(self.weights)} for weights, the candidates of "
-                f"an iteration {gigabytes(self.records)}, blocks and language model {gigabytes(self.present)}; "
-                f"allow {gigabytes(least)}, or learn from fewer sentences (--pairs)"
-            )
-        return limit is None or least + self.sets <= limit
-
-
-def need(recipe: SetRecipe, sentences: int) -> Need:
-    loss = recipe.loss
-    truths = recipe.truths if isinstance(loss, Ranking) and loss.every else min(recipe.truths, 1)
-    candidates = sentences * (truths + 1 + recipe.k * recipe.iterations)
-    features = 0 if recipe.learn == "real" else FIRED * sentences + ADDED * candidates
-    records = 3 * RECORD * sentences * max(recipe.truths, recipe.k)
-    return Need(features, resident(), TABLE * features, WEIGHTS * features, records, 2 * PACKED * candidates)
-
-
-def peak() -> int:
-    """Bytes that the process has used at most."""
-    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return used if sys.platform == "darwin" else used << 10
-
-
-def resident() -> int:
-    """Bytes that the process uses now, where the system tells."""
-    status = Path("/proc/self/statm")
-    return int(status.read_text().split()[1]) * resource.getpagesize() if status.exists() else peak()
-
-
-def gigabytes(count: int) -> str:
-    return f"{count / (1 << 30):.2g}G"

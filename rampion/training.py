@@ -172,7 +172,8 @@ def train(
                     history = tuple(earlier.onto(kept.features, lenient=True) for earlier in ends[1:-1])
                     batch = replace(judge.batch(kept), history=history)
                 with clock("learning"):
-                    learnt = learn(recipe, batch, weights, start, record, iteration, lenient=lenient or iteration > 1)
+                    turn = recipe.anew(iteration)
+                    learnt = learn(turn, batch, weights, start, record, iteration, lenient=lenient or iteration > 1)
                     after = batch.corpus_score(MODEL.picks(batch.stakes, batch.scores(learnt.vector)))
                     learnt = learnt.over(weights)
                 with clock("testing"):

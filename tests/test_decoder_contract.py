@@ -9,6 +9,7 @@ import time
 import numpy as np
 import pytest
 from test_decoder_decode import decoder, segments
+from test_decoder_large import large
 
 from decoder.toy import task
 from rampion.candidates import Candidates
@@ -70,10 +71,14 @@ def bundled(folder):
     return decoder("fourteen,P1,W3")
 
 
-@pytest.fixture(params=[fixed, function, command, bundled], ids=lambda make: make.__name__, scope="module")
+def with_counts(folder):
+    return large("fourteen,P1,W3")
+
+
+@pytest.fixture(params=[fixed, function, command, bundled, with_counts], ids=lambda make: make.__name__, scope="module")
 def case(request, tmp_path_factory):
     made = request.param(tmp_path_factory.mktemp("decoder"))
-    return (made, segments()[:6], made.initial) if request.param is bundled else (made, SEGMENTS, START)
+    return (made, segments()[:6], made.initial) if request.param in (bundled, with_counts) else (made, SEGMENTS, START)
 
 
 def same(one, other):

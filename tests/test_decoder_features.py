@@ -353,7 +353,7 @@ def test_candidates_score_as_their_derivations(seed):
     fired = case.templates.emit(*case.batch)
     said = Texts.of("x" for _ in case.derivations.scores)
     segments = Texts.of(map(str, range(len(case.lines))))
-    store = candidates(segments, said, case.derivations, values, FOURTEEN, case.templates, fired)
+    store = candidates(segments, said, case.derivations, values, FOURTEEN, case.templates.names, fired)
     weights = np.random.default_rng(seed).integers(-4, 5, len(store.features)).astype(float)
     weigh = dict(zip(store.features.names, weights, strict=True))
     for d, s in enumerate(owners(case)):
@@ -374,6 +374,8 @@ def test_kernels_and_twins_give_the_same_bits(seed, which):
     tokens = surface(Texts.of(" ".join(line) for line in case.lines))
     logs = np.random.default_rng(seed).normal(size=99 * len(case.derivations.scores))
     count = len(case.derivations.scores)
+    rates = np.random.default_rng(seed).normal(size=(len(case.options.blocks), 2)).astype(np.float32)
+    rated = case.options._replace(rates=rates)
 
     def run(emits, spells):
         answers = []
@@ -389,8 +391,8 @@ def test_kernels_and_twins_give_the_same_bits(seed, which):
         keys = fill(emit, count, 40_000, np.uint64)
         fill(partial(emits.say, *batch, said, tokens, case.derivations), count, 20_000, np.uint8)
         values = np.zeros((count, len(DENSE)))
-        for given_logs in (logs, np.zeros(0)):
-            emits.worth(*batch, jumps_of(seed), given_logs, case.derivations, values)
+        for given_logs, own in ((logs, case.options), (np.zeros(0), rated)):
+            emits.worth(case.sentences, own, blocks, jumps_of(seed), given_logs, case.derivations, values)
             answers.append(values.tolist())
         spelling = Texts.of(LABELS), *case.templates._spelt, case.templates.users.texts()
         fill(partial(spells.spell, keys, blocks, *spelling), len(keys), 400_000, np.uint8)

@@ -296,8 +296,9 @@ def test_a_sentence_of_eight_words():
     threshold=st.sampled_from([0.0, 1.0, float("inf")]),
     whole=st.booleans(),
     order=st.integers(0, 4),
+    rated=st.booleans(),
 )
-def test_kernels_equal_their_twins(seed, lengths, mask, way, beam, pops, threshold, whole, order):
+def test_kernels_equal_their_twins(seed, lengths, mask, way, beam, pops, threshold, whole, order, rated):
     found = task(seed, lengths, most=4)
     keys, dense = weighed(found, mask, seed, whole, MON)
     spoken = (language(seed, order), np.arange(8, dtype=np.uint32)) if order else (None, None)
@@ -318,11 +319,14 @@ def test_kernels_equal_their_twins(seed, lengths, mask, way, beam, pops, thresho
     plain_model.sift(models[0].slots, sifter)
     np.testing.assert_array_equal(sifter, models[0].sifter)
     settings = Search(beam, pops, threshold, way)
-    graphs = []
+    graphs, options = [], found.options
+    if rated:
+        rates = np.random.default_rng(seed).normal(size=(len(options.blocks), 2)).astype(np.float32)
+        models[0].columns[:2], options = (0.5, -0.25), options._replace(rates=rates)
     for kernel in (compiled.search, plain.search):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(_kernels, "search", kernel)
-            graphs.append(search(found.sentences, found.options, models[0], settings))
+            graphs.append(search(found.sentences, options, models[0], settings))
     for one, other in zip(*graphs, strict=True):
         np.testing.assert_array_equal(one, other)
 

@@ -13,11 +13,40 @@ import pytest
 
 from rampion import curves
 from rampion.errors import InputError, RecipeError
-from rampion.experiments import Experiment, Relation, Row, experiments, findings, results, run
+from rampion.experiments import (
+    Experiment,
+    Picture,
+    Relation,
+    Row,
+    Scatter,
+    experiments,
+    findings,
+    gimpel_smith,
+    results,
+    run,
+)
 from rampion.experiments.samples import BLEU, MEAN, MEASURES, Outcome, Settled, measured
-from rampion.experiments.tillmann_zhang import EXPERIMENTS, SCALES, TABLE_5, table_5
-from rampion.experiments.verdicts import Above, Judged, Never, Quantity, Ratio, decided, together
-from rampion.significance import Interval, bootstrap, paired_bootstrap
+from rampion.experiments.scales import SCALES
+from rampion.experiments.tillmann_zhang import EXPERIMENTS
+from rampion.experiments.tillmann_zhang.binary import TABLE_5, table_5
+from rampion.experiments.verdicts import (
+    Above,
+    Alike,
+    Judged,
+    Keener,
+    Near,
+    Never,
+    Quantity,
+    Ratio,
+    Same,
+    Unbeaten,
+    Wider,
+    decided,
+    together,
+)
+from rampion.losses import LOSSES
+from rampion.report import charts
+from rampion.significance import Interval, bootstrap, paired_bootstrap, randomisation
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -105,6 +134,139 @@ def test_never_is_not_once(violations, verdict):
     outcomes = {"row": [Outcome({"violated": MEAN.rows(np.array(violations))})]}
     found = Never(Quantity("row", "violated")).judge(outcomes)
     assert found == Judged(f"row, violated, of {len(violations)}", *[sum(violations) / len(violations)] * 3, verdict)
+
+
+def translated(test: float, tune: float = 0.5, seed: int = 0) -> Outcome:
+    """A run that matches that share of the words of the test and of the tuning text."""
+    return Outcome({"test": bleu_rows(test, 300, seed), "tune": bleu_rows(tune, 200, seed + 100)})
+
+
+@pytest.mark.parametrize(
+    ("by", "verdict"), [(0.0, "holds"), (-5.0, "holds"), (25.0, "does not hold"), (9.6, "within noise")]
+)
+def test_above_may_ask_for_more_or_less_than_nothing(by, verdict):
+    outcomes = {"first": [translated(0.6)], "second": [translated(0.5)]}
+    found = Above(Quantity("first"), Quantity("second"), by).judge(outcomes)
+    assert found.verdict == verdict, found
+    assert found.said == "first, test − second, test" + (f", expected above {by:g}" if by else "")
+
+
+@pytest.mark.parametrize(("share", "verdict"), [(0.5, "holds"), (0.7, "does not hold"), (0.3, "does not hold")])
+def test_near_is_on_either_side(share, verdict):
+    outcomes = {"first": [translated(share)], "second": [translated(0.5)]}
+    found = Near(Quantity("first"), Quantity("second"), 1.0).judge(outcomes)
+    assert found.verdict == verdict, found
+    assert found[1:4] == Above(Quantity("first"), Quantity("second")).judge(outcomes)[1:4]
+    assert found.said.endswith("expected -1 to 1")
+
+
+def test_near_is_in_doubt_where_a_bound_is_inside_the_interval():
+    outcomes = {"first": [translated(0.5)], "second": [translated(0.5, seed=1)]}
+    whole = Near(Quantity("first"), Quantity("second"), 0.0).judge(outcomes)
+    assert Near(Quantity("first"), Quantity("second"), whole.high / 2).judge(outcomes).verdict == "within noise"
+
+
+@pytest.mark.parametrize(
+    ("share", "verdict"), [(0.7, "holds"), (0.5, "holds"), (0.505, "holds"), (0.3, "does not hold")]
+)
+def test_unbeaten_is_what_no_other_is_clearly_above(share, verdict):
+    outcomes = {"first": [translated(share, seed=1)], "second": [translated(0.505)]}
+    found = Unbeaten(Quantity("first"), Quantity("second")).judge(outcomes)
+    assert found.verdict == verdict, found
+
+
+@pytest.mark.parametrize(
+    ("tune", "test", "verdict"), [(0.8, 0.5, "holds"), (0.6, 0.6, "within noise"), (0.5, 0.8, "does not hold")]
+)
+def test_keener_gains_more_on_what_it_was_tuned_on(tune, test, verdict):
+    outcomes = {"first": [translated(test, tune)], "second": [translated(0.5, 0.5)]}
+    found = Keener("first", "second").judge(outcomes)
+    gains = [
+        Above(Quantity("first", name), Quantity("second", name)).judge(outcomes).value for name in ("tune", "test")
+    ]
+    assert found.value == pytest.approx(gains[0] - gains[1])
+    assert found.low < found.value < found.high
+    assert found.verdict == verdict, found
+
+
+def test_p_is_that_of_randomisation_and_the_greatest_of_all_pairs_of_runs():
+    one, two = [translated(0.55, seed=seed) for seed in (0, 1)], [translated(0.53, seed=2)]
+    found = Above(Quantity("first"), Quantity("second")).judge({"first": one, "second": two})
+    alone = [randomisation(BLEU, two[0].samples["test"][None], run.samples["test"][None], 2000).p for run in one]
+    assert found.p == max(alone)
+    assert found.p != min(alone)
+
+
+def test_p_is_of_segments_alone():
+    runs = {name: [Outcome({"online": MEAN.rows(np.ones(9))})] for name in ("first", "second")}
+    assert Above(Quantity("first", "online"), Quantity("second", "online")).judge(runs).p is None
+    runs = {"first": [spread(41, 2, 1)], "second": [translated(0.5)]}
+    assert Above(FIRST, Quantity("second")).judge(runs).p is None
+
+
+@pytest.mark.parametrize("by", ["sd", "range"])
+@pytest.mark.parametrize(
+    ("shares", "others", "verdict"),
+    [
+        ([0.4, 0.5, 0.6], [0.5, 0.5, 0.5], "holds"),
+        ([0.5, 0.5, 0.5], [0.4, 0.5, 0.6], "does not hold"),
+        ([0.4, 0.5, 0.6], [0.4, 0.5, 0.6], "within noise"),
+    ],
+)
+def test_wider_is_the_spread_of_runs(by, shares, others, verdict):
+    runs = {"first": [translated(share) for share in shares], "second": [translated(share) for share in others]}
+    found = Wider(("first",), ("second",), by).judge(runs)
+    spreads = []
+    for row in runs.values():
+        scores = [measured([one], "test").score for one in row]
+        spreads.append(np.ptp(scores) if by == "range" else np.std(scores, ddof=1))
+    assert found.value == pytest.approx(spreads[0] - spreads[1])
+    assert found.verdict == verdict, found
+
+
+@pytest.mark.parametrize("by", ["sd", "range"])
+def test_the_runs_of_several_rows_are_one_group_and_a_single_run_has_no_spread(by):
+    runs = {"a": [translated(0.4)], "b": [translated(0.6)], "c": [translated(0.5)]}
+    assert Wider(("a", "b"), ("c",), by).judge(runs).verdict == "holds"
+    assert Wider(("a",), ("c",), by).judge(runs) == Judged(f"{by} of a − of c, test", 0, 0, 0, "within noise")
+
+
+def weighed(**weights: float) -> Outcome:
+    return Outcome({}, weights=weights)
+
+
+@pytest.mark.parametrize(
+    ("other", "cosine", "verdict"),
+    [
+        ({"LM": 2.0, "Words": -4.0}, 1.0, "holds"),
+        ({"Words": -2.0, "LM": 1.0}, 1.0, "holds"),
+        ({"LM": 2.0, "Words": 1.0}, 0.0, "does not hold"),
+        ({"LM": -1.0, "Words": 2.0}, -1.0, "does not hold"),
+    ],
+)
+def test_weights_are_alike_that_point_the_same_way(other, cosine, verdict):
+    runs = {"a": [weighed(LM=1.0, Words=-2.0), weighed(LM=1.0, Words=-2.0)], "b": [weighed(**other)]}
+    found = Alike(("a", "b"), 0.95).judge(runs)
+    assert found.value == pytest.approx(cosine)
+    assert found.verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("other", "apart", "verdict"),
+    [
+        ({"Words": -2.0, "LM": 1.0}, 0.0, "holds"),
+        ({"LM": 1.0, "Words": -2.0000000000000004}, 4.440892098500626e-16, "does not hold"),
+        ({"LM": 1.0}, math.inf, "does not hold"),
+    ],
+)
+def test_weights_are_the_same_to_the_last_bit(other, apart, verdict):
+    found = Same("a", "b").judge({"a": [weighed(LM=1.0, Words=-2.0)], "b": [weighed(**other)]})
+    assert (found.value, found.verdict) == (apart, verdict)
+
+
+def test_a_run_of_fewer_iterations_adds_nothing_to_the_others():
+    runs = [Outcome({"learning": MEAN.rows(np.array(seconds))}) for seconds in ([1.0, 2.0, 3.0], [6.0])]
+    assert measured(runs, "learning").score == pytest.approx(3.0)
 
 
 def test_bounds_themselves_decide_nothing():
@@ -219,6 +381,15 @@ def test_what_was_asked_otherwise_is_not_taken_for_an_answer(tmp_path):
         run(TOY, tmp_path, [1], Maker(iterations=30))
 
 
+def test_a_scatter_has_a_point_for_every_run():
+    rows = {"A": [translated(0.6, 0.7), translated(0.5, 0.6)], "B": [translated(0.4, 0.5)]}
+    points = Scatter("tune", "test", ("A", "B")).points(rows)
+    assert [len(points[name]) for name in points] == [2, 1]
+    assert points["B"] == [(measured(rows["B"], "tune").score, measured(rows["B"], "test").score)]
+    toy = Experiment("toy/figure", "", {"tune": "t", "test": "T"}, (), (), picture=Scatter("tune", "test", ("A",)))
+    assert results(toy, rows, [])["scatter"] == {"x": "t", "y": "T", "points": {"A": points["A"]}}
+
+
 def test_results_hold_what_was_measured_and_judged(tmp_path):
     outcomes = run(TOY, tmp_path, [1, 2], Maker())
     found = findings(TOY, outcomes)
@@ -249,14 +420,19 @@ def test_relations_and_pictures_name_rows_and_measures_that_exist(experiment):
             assert quantity.row in labels
             assert quantity.measure in MEASURES
     assert {name for row in experiment.rows for name in row.paper} | set(experiment.columns) <= set(MEASURES)
-    assert {label for label, _ in (experiment.picture.lines.values() if experiment.picture else ())} <= labels
+    match experiment.picture:
+        case Picture(lines=lines):
+            assert {label for label, _ in lines.values()} <= labels
+        case Scatter(x, y, rows):
+            assert set(rows) <= labels
+            assert {x, y} <= set(experiment.columns)
     assert len({row.folder for row in experiment.rows}) == len(labels)
     assert len({relation.id for relation in experiment.relations}) == len(experiment.relations)
 
 
-def test_rows_of_one_paper_are_one_run_if_they_have_one_name():
+def test_rows_are_one_run_if_they_have_one_name():
     settings = {}
-    for row in (row for experiment in EXPERIMENTS for row in experiment.rows):
+    for row in (row for experiment in experiments() for row in experiment.rows):
         assert settings.setdefault(row.folder, row.settings) == row.settings
 
 
@@ -281,6 +457,38 @@ def test_numbers_of_the_paper():
     assert SCALES["full"].sentences == 230_000
 
 
+def test_numbers_of_gimpel_and_smith():
+    papers = {(one.file, row.label): dict(row.paper) for one in gimpel_smith.EXPERIMENTS for row in one.rows}
+    assert [papers["gimpel-smith-table-1", name]["test"] for name in gimpel_smith.TUNED] == [36.6, 36.6, 36.8]
+    assert papers["gimpel-smith-table-2", "PRO, more"] == {"tune": 35.1, "test": 28.7}
+    assert papers["gimpel-smith-table-2", "RAMPION, more"] == {"tune": 33.3, "test": 29.8}
+
+
+def test_gimpel_and_smiths_own_numbers_fulfil_table_2():
+    tested = {row.label: row.paper for row in gimpel_smith.table_2.rows}
+    for relation in gimpel_smith.table_2.relations[:2]:
+        for claim in relation.claims:
+            first, second = (tested[quantity.row][quantity.measure] for quantity in claim.quantities)
+            assert first > second, relation.id
+
+
+def test_chance_is_in_what_draws():
+    rows = [
+        row for one in gimpel_smith.EXPERIMENTS for row in one.rows if isinstance(row.settings, gimpel_smith.Tuning)
+    ]
+    seeded = {row.label for row in rows if row.settings.seeded}
+    assert {label.partition(" ")[0].strip(",") for label in seeded} == {"MERT", "PRO"}
+
+
+@pytest.mark.parametrize("law", gimpel_smith.LAWS)
+def test_laws_of_the_losses_hold_and_would_be_seen_to_fail(law, monkeypatch):
+    family = gimpel_smith.Family(law, problems=3)
+    assert measured([gimpel_smith.prove(family, 1)], "violated").score == 0
+    for name in ("ramp3", "kbest-perceptron", "log"):
+        monkeypatch.setitem(gimpel_smith.LOSSES, name, LOSSES["soft-ramp1"])
+    assert measured([gimpel_smith.prove(family, 1)], "violated").score > 0
+
+
 def test_scales_are_in_the_page():
     page = (ROOT / "docs/reproduce.md").read_text("utf-8")
     for name, scale in SCALES.items():
@@ -288,9 +496,12 @@ def test_scales_are_in_the_page():
 
 
 def test_experiments_are_found_by_name():
-    assert experiments("tillmann-zhang") == experiments() == list(EXPERIMENTS)
+    assert experiments("tillmann-zhang") == list(EXPERIMENTS)
+    assert experiments() == [*EXPERIMENTS, *gimpel_smith.EXPERIMENTS]
     assert experiments("tillmann-zhang/table-5") == [table_5]
-    with pytest.raises(RecipeError, match="'table-5'; there are tillmann-zhang, tillmann-zhang/table-5, "):
+    with pytest.raises(
+        RecipeError, match="'table-5'; there are tillmann-zhang, gimpel-smith, tillmann-zhang/table-5, "
+    ):
         experiments("table-5")
 
 
@@ -309,6 +520,31 @@ def test_pictures_are_the_same_every_time_and_name_their_lines(tmp_path):
     assert all(f">{word}<" in text for word in [*LINES, "Figure 2", "BLEU", "iteration"])
     curves.draw(tmp_path / "one.png", LINES, logarithmic=True)
     assert (tmp_path / "one.png").read_bytes().startswith(b"\x89PNG")
+
+
+POINTS = {"A": [(1.0, 2.0), (2.0, 2.5)], "A, draw 1": [(1.5, 2.2)], "B": [(3.0, 1.0)]}
+
+
+def test_scatters_are_the_same_every_time_and_name_their_groups(tmp_path):
+    pytest.importorskip("matplotlib")
+    for name in ("one.svg", "two.svg"):
+        curves.scatter(tmp_path / name, POINTS, "Figure 3", "tuning BLEU", "test BLEU")
+    text = (tmp_path / "one.svg").read_text()
+    assert text == (tmp_path / "two.svg").read_text()
+    assert all(f">{word}<" in text for word in [*POINTS, "Figure 3", "tuning BLEU", "test BLEU"])
+    with pytest.raises(InputError, match="there is no curve to draw"):
+        curves.scatter(tmp_path / "a.svg", {}, "", "", "")
+
+
+def test_scatters_on_the_page():
+    drawn = charts.scatter("Figure 3", {**POINTS, "nobody": []}, "tuning BLEU", "test BLEU")
+    picture = drawn[drawn.index("<svg") : drawn.index("</svg>")]
+    assert picture.count('class="mark"') == 4 + 3  # points, and a key for each group
+    assert ">A: 2.00, 2.50<" in picture.replace("2.0000", "2.00")
+    classes = [f'class="series c{colour} s0"' for colour in (0, 0, 1)]
+    assert [part[: len(classes[0])] for part in picture.split("<g ")[1:] if "series" in part[:20]] == classes
+    assert "nobody" not in drawn
+    assert charts.scatter("Figure 3", {"nobody": []}, "x", "y") == ""
 
 
 def test_what_cannot_be_drawn(tmp_path, monkeypatch):

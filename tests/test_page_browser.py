@@ -31,6 +31,13 @@ def page(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
+def demonstrated(tmp_path_factory):
+    out = tmp_path_factory.mktemp("demonstrated") / "it"
+    good("demo", "--out", out, "--pairs", 300, "--held-out", 20, "--iterations", 2)
+    return out / "report.html"
+
+
+@pytest.fixture(scope="module")
 def opened(tmp_path_factory):
     assert PROGRAM, "RAMPION_NEEDS_BROWSER is set, and there is no Chromium; install one (apt-get install chromium)"
     with browser(tmp_path_factory.mktemp("profile")) as tab:
@@ -164,16 +171,35 @@ def test_what_the_console_says_and_what_is_fetched_is_noticed(opened, tmp_path):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1200])
-def test_nothing_is_wider_than_the_screen_and_nothing_jumps(opened, page, scheme, width):
+@pytest.mark.parametrize("shown", ["page", "demonstrated"])
+def test_nothing_is_wider_than_the_screen_and_nothing_jumps(opened, request, shown, scheme, width):
     features = [{"name": "prefers-color-scheme", "value": scheme}]
     opened.ask("Emulation.setEmulatedMedia", features=features)
     opened.ask("Emulation.setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=False)
-    opened.open(page, READY)
+    opened.open(request.getfixturevalue(shown), READY)
     assert opened.see("document.documentElement.scrollWidth") <= width
     assert opened.see(f"({SHIFT})()") < 0.1
     assert opened.see(f"({CONTRAST})()") == []
     opened.ask("Emulation.clearDeviceMetricsOverride")
     opened.ask("Emulation.setEmulatedMedia", features=[])
+
+
+def test_the_page_of_the_demo_works(opened, demonstrated):
+    opened.events.clear()
+    opened.open(demonstrated, READY)
+    assert opened.see("document.querySelectorAll('#list li').length") == 20
+    opened.see("document.querySelector('#round').focus()")
+    place = "[...document.querySelectorAll('#plane .point')].map(point => point.style.transform).join()"
+    last = opened.see(place)
+    opened.press("Home")
+    assert opened.see("document.querySelector('#shown').textContent") == "start"
+    assert opened.see(place) != last
+    opened.see("document.querySelectorAll('#sentences summary').forEach(one => one.parentElement.open || one.click())")
+    pictures = "[...document.querySelectorAll('#sentences img')].map(one => one.decode().then(() => one.naturalWidth))"
+    assert min(opened.see(f"Promise.all({pictures})")) > 100
+    assert opened.see("document.querySelectorAll('#sentences ins, #sentences del').length") > 0
+    assert opened.complaints == []
+    assert [url for url in opened.fetched if not url.startswith(("file:", "data:"))] == []
 
 
 # How far things have moved by themselves since the page began to load.

@@ -21,10 +21,11 @@ from fake import FakeDecoder, text
 from rampion.errors import InputError, RecipeError, StoreError, TuningError
 from rampion.formats import container
 from rampion.formats.records import TRUTHS, Sets
+from rampion.memory import Need, need
 from rampion.metrics import named
 from rampion.recipes import SETS, SetRecipe
 from rampion.records import Keyed
-from rampion.relevant import Frozen, Learnt, Need, Relevant, leading, need, train
+from rampion.relevant import Frozen, Learnt, Relevant, leading, train
 from rampion.runs import Run
 
 TEXT = text()
@@ -381,13 +382,17 @@ def test_weights_must_fit(recipe, fixed, base, sentence, straight):
         Frozen.of(recipe, ("Right", "Odd"), fixed, whole(straight(QUICK)).keyed() if base else None)
 
 
+def test_seeds_need_real_valued_features():
+    with pytest.raises(RecipeError, match="decodes with weights of real-valued features, of which there are none"):
+        Frozen.of(QUICK.set(start="seeds"), (), {}, None)
+
+
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
         ({"k": 0}, "k is 0; expected a positive number"),
         ({"start": "seed"}, "start is 'seed'; expected 'bag' or 'seeds'"),
         ({"truths": -1}, "truths is -1; expected 0 or more"),
-        ({"start": "seeds"}, "start='seeds' decodes with flat weights"),
     ],
 )
 def test_settings_out_of_range(settings, sentence):

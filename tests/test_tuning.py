@@ -203,3 +203,17 @@ def test_everything_public_is_there():
         assert getattr(rampion, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         rampion.nothing  # noqa: B018
+
+
+@pytest.mark.parametrize("name", ["mert", "pro", "mira"])
+def test_every_iteration_draws_otherwise_and_as_it_did_before(name):
+    recipe = recipe_named(name, seed=3)
+    seeds = [recipe.anew(iteration).settings()["seed"] for iteration in range(1, 30)]
+    assert seeds[0] == 3
+    assert len(set(seeds)) == len(seeds)
+    assert seeds == [recipe.anew(iteration).settings()["seed"] for iteration in range(1, 30)]
+    assert recipe.anew(2) != recipe_named(name, seed=4).anew(2)
+
+
+def test_what_does_not_draw_is_the_same_in_every_iteration():
+    assert RECIPES["rampion"].anew(7) == RECIPES["rampion"]

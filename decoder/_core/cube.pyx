@@ -6,42 +6,8 @@ different word before it. A long kernel: the search and what it scores are one l
 """
 
 from decoder._core.derive cimport NOTHING, Item, offer, pile, sink, sort, speak
+from decoder._core.grams cimport BITS, END, START, code, is_first, is_triggered, trigger, weight_of
 from rampion._core.types cimport byte_t, id_t, key_t, real, row_t
-
-cdef enum:
-    START = 1
-    END = 2
-    BITS = 21
-
-cdef key_t TRIGGER = <key_t>1 << 63
-
-
-cdef inline key_t code(id_t word) except? 0 nogil:
-    """Every word beyond those that have a code of their own is nobody."""
-    return <key_t>word + 1 if word < (1 << BITS) - 2 else (1 << BITS) - 1
-
-
-cdef inline real weight_of(
-    const row_t[::1] buckets, const key_t[::1] keys, const real[::1] weights, int shift, key_t key,
-) except? -1.0 nogil:
-    cdef row_t bucket = <row_t>((key * <key_t>0x9E3779B97F4A7C15) >> shift), i
-    for i in range(buckets[bucket], buckets[bucket + 1]):
-        if keys[i] == key:
-            return weights[i]
-    return 0.0
-
-
-cdef inline bint is_triggered(const byte_t[::1] triggered, id_t word) except -1 nogil:
-    return word < triggered.shape[0] and triggered[word]
-
-
-cdef inline bint is_first(const id_t[::1] text, row_t low, row_t at) except -1 nogil:
-    """Whether the word does not stand in text[low:at]."""
-    cdef row_t i
-    for i in range(low, at):
-        if text[i] == text[at]:
-            return False
-    return True
 
 
 cdef inline row_t recall(
@@ -90,7 +56,7 @@ cdef inline real gain(
             total += weight_of(buckets, keys, weights, shift, key)
         if is_triggered(triggered, text[j]):
             for i in range(low, j):
-                weight = weight_of(buckets, keys, weights, shift, TRIGGER | code(text[i]) << BITS | code(text[j]))
+                weight = weight_of(buckets, keys, weights, shift, trigger(text[i], text[j]))
                 if weight != 0.0 and is_first(text, low, i):
                     total += weight
     return total

@@ -17,6 +17,7 @@ cdef enum:
 
 # The columns of decoder.dense.DENSE: first those of blocks, BACK and FORE by orientation.
 cdef enum:
+    RATES = 2  # those that an option may have of its own
     BACK = 5
     FORE = 8
     PHRASES = 11
@@ -93,7 +94,7 @@ def worth(sentences, options, blocks, jumps, logs, derivations, real[:, ::1] val
     cdef const id_t[::1] words = sentences.words, option_blocks = options.blocks, steps = derivations.steps
     cdef const int[::1] starts = options.starts, ends = options.ends
     cdef const id_t[::1] targets = blocks.targets
-    cdef const small_t[:, ::1] columns = blocks.values, out = jumps.out, into = jumps.into
+    cdef const small_t[:, ::1] columns = blocks.values, rates = options.rates, out = jumps.out, into = jumps.into
     cdef const row_t[::1] sentence_bounds = sentences.bounds, step_bounds = derivations.step_bounds
     cdef const row_t[::1] derivation_bounds = derivations.bounds, target_bounds = blocks.target_bounds
     cdef const real[::1] given = logs
@@ -109,7 +110,9 @@ def worth(sentences, options, blocks, jumps, logs, derivations, real[:, ::1] val
                 for i in range(step_bounds[d], step_bounds[d + 1]):
                     start, block = starts[steps[i]], option_blocks[steps[i]]
                     move = move_of(free, last_start, last_end, start)
-                    for column in range(BACK):
+                    for column in range(RATES):
+                        values[d, column] += rates[steps[i], column] if rates.shape[0] else columns[block, column]
+                    for column in range(RATES, BACK):
                         values[d, column] += columns[block, column]
                     values[d, BACK + backward_of(move)] += columns[block, BACK + backward_of(move)]
                     values[d, FORE + forward_of(move)] += columns[last, FORE + forward_of(move)]

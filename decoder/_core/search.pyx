@@ -58,13 +58,18 @@ cdef inline int look_at(key_t mask, row_t at, row_t target, const id_t[::1] word
     return 0
 
 
-cdef inline int choose(const real[:, ::1] local, const id_t[::1] blocks, row_t first, row_t low, row_t high, row_t kind,
-                       row_t base, real[::1] gains, id_t[::1] says) except -1 nogil:
+cdef inline int choose(const real[:, ::1] local, const real[::1] columns, const small_t[:, ::1] values,
+                       const small_t[:, ::1] rates, const id_t[::1] blocks, row_t first, row_t low, row_t high,
+                       row_t kind, row_t base, real[::1] gains, id_t[::1] says) except -1 nogil:
     """The options first + low to first + high by what they bring when they come by a move of this kind, best first."""
-    cdef row_t at, place
+    cdef row_t at, place, block
     cdef real gain
     for at in range(low, high):
-        gain = local[blocks[first + at], kind]
+        block = blocks[first + at]
+        gain = local[block, kind]
+        if rates.shape[0]:
+            gain += (columns[0] * (<real> rates[first + at, 0] - values[block, 0])
+                     + columns[1] * (<real> rates[first + at, 1] - values[block, 1]))
         place = base + at
         while place > base + low and gains[place - 1] < gain:
             gains[place] = gains[place - 1]
@@ -78,8 +83,9 @@ cdef inline int choose(const real[:, ::1] local, const id_t[::1] blocks, row_t f
 cdef inline row_t prepare(
     key_t mask, row_t kinds, row_t longest, row_t word, row_t n, const row_t[::1] spans, const id_t[::1] option_blocks,
     const id_t[::1] targets_of, const id_t[::1] words, const row_t[::1] bounds, const real[:, ::1] local,
-    id_t[::1] targets, id_t[::1] tips, id_t[::1] sizes, key_t[::1] looks, real[::1] gains, id_t[::1] says,
-    real[::1] rest, real[::1] fills, row_t past, const id_t[::1] spoken, id_t[::1] openings, id_t[::1] leads,
+    const real[::1] columns, const small_t[:, ::1] values, const small_t[:, ::1] rates, id_t[::1] targets,
+    id_t[::1] tips, id_t[::1] sizes, key_t[::1] looks, real[::1] gains, id_t[::1] says, real[::1] rest,
+    real[::1] fills, row_t past, const id_t[::1] spoken, id_t[::1] openings, id_t[::1] leads,
 ) except? -1 nogil:
     """All that is known of the options before the search; how many there are."""
     cdef row_t first = spans[word * longest], count = spans[(word + n) * longest] - first, at, target
@@ -103,7 +109,7 @@ cdef inline row_t prepare(
                 continue
             best = -INFINITY
             for kind in range(kinds):
-                choose(local, option_blocks, first, low, high, kind, kind * count, gains, says)
+                choose(local, columns, values, rates, option_blocks, first, low, high, kind, kind * count, gains, says)
                 best = max(best, gains[kind * count + low])
             fills[span] = gains[(kinds - 1 if kinds == 1 else <row_t> FILL) * count + low]
             rest[start] = max(rest[start], best + rest[start + size])
@@ -481,6 +487,8 @@ def search(sentences, options, blocks, model, limits, work, graph, row_t done): 
     cdef const id_t[::1] sources = blocks.sources, targets_of = blocks.targets, words = blocks.target_words
     cdef const row_t[::1] target_bounds = blocks.target_bounds
     cdef const real[:, ::1] local = model.local
+    cdef const real[::1] columns = model.columns
+    cdef const small_t[:, ::1] values = blocks.values, rates = options.rates
     cdef const slot_t[::1] slots = model.slots
     cdef const byte_t[::1] sifter = model.sifter
     cdef const Word[::1] unigrams = model.lm.unigrams
@@ -519,8 +527,8 @@ def search(sentences, options, blocks, model, limits, work, graph, row_t done): 
         for s in range(done, bounds.shape[0] - 1):
             word, n = bounds[s], bounds[s + 1] - bounds[s]
             total = prepare(mask, kinds, longest, word, n, spans, option_blocks, targets_of, words, target_bounds,
-                            local, targets, tips, sizes, looks, gains, says, rest, fills, past, spoken, openings,
-                            leads)
+                            local, columns, values, rates, targets, tips, sizes, looks, gains, says, rest, fills,
+                            past, spoken, openings, leads)
             nodes[0].score, nodes[0].rank, nodes[0].state, nodes[0].look = 0.0, 0.0, packed(0, NO_GAP, 0, 0), looks[0]
             nodes[0].edge, nodes[0].said = 0, 0
             for k in range(past):

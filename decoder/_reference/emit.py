@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from decoder.templates import Extras
     from rampion.text import Texts
 
-IDENTITY, BOUNDARY, START = 0, 1, 1
+IDENTITY, BOUNDARY, START, RATES = 0, 1, 1, 2
 BACK, FORE, PHRASES, WORDS, JUMP, JUMP_OUT, JUMP_IN, LM, LM_FIRST, LM_REST = 5, 8, *range(11, 19)
 NO_ROOM = -1
 
@@ -38,6 +38,7 @@ NO_ROOM = -1
 class Step(NamedTuple):
     """A block of a derivation, and how it follows the one before."""
 
+    option: int
     last: int
     last_end: int
     block: int
@@ -59,7 +60,7 @@ def walk(options: Options, derivations: Derivations, d: int) -> Iterator[Step]:
             move = CLOSE
         else:
             move = OPEN if last_end == free else REOPEN
-        yield Step(last, last_end, block, start, end, move)
+        yield Step(step, last, last_end, block, start, end, move)
         last, last_start, last_end, free = block, start, end, max(free, end)
 
 
@@ -125,6 +126,7 @@ def worth(
     """
     words, columns, targets = sentences.words.tolist(), blocks.values.tolist(), blocks.targets.tolist()
     sizes = [len(phrase) for phrase in phrases(blocks.target_words, blocks.target_bounds)]
+    rates = options.rates.tolist()
     out, into, given = jumps.out.tolist(), jumps.into.tolist(), iter(logs.tolist())
     for s, (first, end) in enumerate(pairwise(sentences.bounds.tolist())):
         for d in range(int(derivations.bounds[s]), int(derivations.bounds[s + 1])):
@@ -132,7 +134,9 @@ def worth(
             step = None
             for step in walk(options, derivations, d):
                 back, fore = BACK + BACKWARD[step.move], FORE + FORWARD[step.move]
-                for column in (*range(BACK), back):
+                for column in range(RATES):
+                    row[column] += rates[step.option][column] if rates else columns[step.block][column]
+                for column in (*range(RATES, BACK), back):
                     row[column] += columns[step.block][column]
                 row[fore] += columns[step.last][fore]
                 row[PHRASES] += 1.0

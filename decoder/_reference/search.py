@@ -65,6 +65,10 @@ class Sentence:
         self.said = [blocks.target_words[bounds[t] : bounds[t + 1]].tolist() for t in self.targets]
         self.looks = [self.look(at) for at in range(len(chosen))]
         local = model.local[chosen].tolist()
+        for at, rates in enumerate(options.rates[spans[0] : spans[-1]].tolist(), 1):
+            own, columns = blocks.values[chosen[at]].tolist(), model.columns.tolist()
+            gain = columns[0] * (rates[0] - own[0]) + columns[1] * (rates[1] - own[1])
+            local[at] = [score + gain for score in local[at]]
         self.sources: dict[tuple[int, int], int] = {}
         self.choices: dict[tuple[int, int, int], list[tuple[float, int]]] = {}
         best: dict[tuple[int, int], float] = {}

@@ -28,6 +28,9 @@ EXAMPLE = """
 
   rampion decode test.de --blocks de-en.blocks --lm en.lm --weights run --explain 7 --svg 7.svg
 
+  rampion decode train.de --blocks de-en.blocks --lm en.lm --nbest 1.nbest --leave-one-out train.en --align de-en.align
+  rampion decode test.de --blocks de-en.blocks --lm en.lm --counts de-en.counts --weights large --out test.out
+
   rampion decode test.de --weights run --out test.out   (a run of [bold]rampion train[/bold] brings all that it needs)
 """
 
@@ -63,6 +66,15 @@ def decode(
             metavar="N",
             min=1,
             help="Of a training run: not the chosen one, but this.",
+            show_default=False,
+        ),
+    ] = None,
+    counts: Annotated[
+        str | None,
+        typer.Option(
+            "--counts",
+            metavar="FILE",
+            help="Features from [bold]rampion counts[/bold]: to rescore what the search keeps, for --out and --nbest.",
             show_default=False,
         ),
     ] = None,
@@ -139,6 +151,33 @@ def decode(
             show_default=False,
         ),
     ] = None,
+    leave_one_out: Annotated[
+        str | None,
+        typer.Option(
+            "--leave-one-out",
+            metavar="TARGET",
+            help="Translations of TEXT, both of what the blocks are from: no line is decoded with its own counts.",
+            show_default=False,
+        ),
+    ] = None,
+    align: Annotated[
+        str | None,
+        typer.Option(
+            "--align",
+            metavar="FILE",
+            help="For --leave-one-out: the points that the blocks were made with.",
+            show_default=False,
+        ),
+    ] = None,
+    penalty: Annotated[
+        str | None,
+        typer.Option(
+            "--penalty",
+            metavar="SCORE",
+            help="For --leave-one-out: the log score of a block that only its own line holds; length is -5 a word.",
+            show_default="-12",
+        ),
+    ] = None,
     explain: Annotated[
         int | None,
         typer.Option("--explain", min=1, metavar="LINE", help="Tell how this line is built.", show_default=False),
@@ -165,7 +204,9 @@ def decode(
 
     from decoder import arpa
     from decoder.blocks import BlockSet
+    from decoder.counts import CountFeatures
     from decoder.decoder import INITIAL, SETS, BlockDecoder
+    from decoder.large import LargeDecoder
     from decoder.options import LONGEST
     from decoder.states import MON, Reordering
     from rampion.cli.keyed import decoder_of, run_of, weights_of
@@ -185,8 +226,14 @@ def decode(
     }
     if len(several := [name for name, value in answers.items() if value]) > 1:
         raise RecipeError(f"{' and '.join(several)}: one answer at a time; run the command once for each")
+    if counts and len(several := [name for name in answers if answers[name] and name != "--nbest"]):
+        raise RecipeError(f"--counts {counts}: is for translations and their lists; leave it out, or {several[0]}")
     if svg and explain is None:
         raise RecipeError("--svg draws the line that --explain tells of; say which one, --explain LINE")
+    if leave_one_out and (oracle or not align):
+        raise RecipeError("--leave-one-out needs the --align of its text, and scores, which --oracle does not ask for")
+    if not leave_one_out and (align or penalty):
+        raise RecipeError(f"{'--align' if align else '--penalty'} is for --leave-one-out; name the translations")
     lines = read_source(source, LONGEST)
     run = run_of(weights)
     if run and blocks:
@@ -219,6 +266,11 @@ def decode(
         }
         asked = {name: value for name, value in asked.items() if value}
         system = replace(system, settings=search, threads=threads, distinct=distinct, progress=bar.tick, **asked)
+        if leave_one_out and align:
+            system = _leaving(system, lines, leave_one_out, align, penalty)
+        if counts and run:
+            raise RecipeError(f"--counts {counts}: {weights} has no weights of these features; give others (--weights)")
+        teller = LargeDecoder(system, CountFeatures.read(counts)) if counts else system
         if not (oracle or _heard(system, given)):
             raise InputError(
                 f"no weight is for the features {system.features}; give weights that name some of them (--weights)"
@@ -233,7 +285,7 @@ def decode(
         if oracle:
             facts |= _oracle(system, lines, oracle, out)
         elif nbest:
-            lists = system.decode(list(lines), given, k or 100)
+            lists = teller.decode(list(lines), given, k or 100)
             write_lists(nbest, lists)
             facts |= {"candidates": len(lists), "features": len(lists.features)}
         elif derivations:
@@ -241,7 +293,7 @@ def decode(
         elif lattice:
             facts |= _lattices(system, lines, given, lattice)
         else:
-            texts.write(out, system.best(lines, given))
+            texts.write(out, teller.best(lines, given))
     if as_json:
         table.show_json(facts, err=out == "-" and not (nbest or lattice or derivations))
         return
@@ -249,6 +301,24 @@ def decode(
         table.note(f"wrote {wrote}")
     if oracle:
         table.note(f"BLEU {facts['corpus_bleu']:.2f}; mean of sentences {100 * facts['sentence_bleu']:.2f}")
+
+
+def _leaving(system: Any, lines: Texts, target: str, align: str, penalty: str | None) -> Any:
+    """The decoder that leaves out the counts of each line."""
+    from decoder import links
+    from decoder.leaving import LENGTH, STANDARD, Penalty
+    from rampion.errors import InputError, RecipeError
+    from rampion.formats import texts
+
+    try:
+        lost = STANDARD if penalty is None else LENGTH if penalty == "length" else Penalty(float(penalty))
+    except ValueError:
+        raise RecipeError(f"--penalty {penalty}: expected a number, or length") from None
+    said = texts.read(target)
+    if len(said) != len(lines):
+        raise InputError(f"{target}: has {len(said)} lines for {len(lines)} to decode; expected their translations")
+    points = links.read(align, (links.lengths_of(lines), links.lengths_of(said)))
+    return system.leaving_out(lines, said, points, lost)
 
 
 def _heard(system: Any, given: Weighing) -> bool:
@@ -308,6 +378,8 @@ def _lattices(system: Any, lines: Texts, weights: Weighing, path: str) -> dict[s
 
 def _explain(system: Any, lines: Texts, line: int, weights: Weighing, svg: str | None, top: int, as_json: bool) -> None:
     """How one line is built: a table of its blocks, and a picture."""
+    from dataclasses import replace
+
     from decoder.explain import built, drawn, orientations, told
     from rampion.errors import InputError
     from rampion.formats import texts
@@ -316,6 +388,8 @@ def _explain(system: Any, lines: Texts, line: int, weights: Weighing, svg: str |
     if line > len(lines):
         raise InputError(f"--explain {line}: there are {len(lines)} lines")
     text = lines[line - 1]
+    if system.left_out is not None:
+        system = replace(system, left_out=system.left_out.cut(line - 1, line))
     steps, last, weighed = built(system, text, weights)
     source = text.split()
     if svg:

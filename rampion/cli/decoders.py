@@ -46,6 +46,10 @@ Blocks = Annotated[
     _option("--blocks", metavar="FILE", help="The bundled decoder, with blocks from [bold]rampion blocks[/bold]."),
 ]
 Lm = Annotated[str | None, _option("--lm", metavar="FILE", help="Its language model, ARPA or binary.")]
+Counts = Annotated[
+    str | None,
+    _option("--counts", metavar="FILE", help="Features from [bold]rampion counts[/bold], besides its own."),
+]
 FeatureNames = Annotated[
     str | None,
     _option("--features", metavar="NAMES", help="As in [bold]rampion decode[/bold].", show_default="fourteen"),
@@ -72,7 +76,7 @@ Resume = Annotated[bool, _option("--resume", metavar="", help="Go on with the ru
 
 DECODERS = ("decoder_command", "system", "blocks")
 NEEDED: dict[str, tuple[str, ...]] = dict.fromkeys(("timeout", "retries"), DECODERS[:1])
-NEEDED |= dict.fromkeys(("lm", "features", "reordering", "beam", "options", "threads"), DECODERS[1:])
+NEEDED |= dict.fromkeys(("lm", "counts", "features", "reordering", "beam", "options", "threads"), DECODERS[1:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +89,7 @@ class Wanted:
     system: Path | None
     blocks: str | None
     lm: str | None
+    counts: str | None
     features: str | None
     reordering: str | None
     beam: int | None
@@ -127,8 +132,10 @@ class Wanted:
             return Command(self.decoder_command, self.timeout, self.retries or 0), None, None
         from decoder import arpa
         from decoder.blocks import BlockSet
+        from decoder.counts import CountFeatures
         from decoder.decoder import BlockDecoder
         from decoder.keyed import KeyedBlockDecoder
+        from decoder.large import LargeDecoder
         from decoder.search import Search
         from decoder.states import MON, Reordering
         from decoder.system import Parts
@@ -145,6 +152,9 @@ class Wanted:
             made = replace(Parts.open(self.system).decoder().decoder, **asked)
         else:
             made = BlockDecoder(BlockSet.read(self.blocks or ""), arpa.load(self.lm) if self.lm else None, **asked)
+        if self.counts:
+            large = LargeDecoder(made, CountFeatures.read(self.counts))
+            return large, large.initial, large.fingerprint
         return made, made.initial, KeyedBlockDecoder(made).fingerprint
 
 

@@ -1,129 +1,104 @@
-"""rampion demo: the main job on an embedded task, from lists to a comparison with confidence intervals."""
+"""rampion demo: the main job on an invented corpus, from parallel text to a comparison and a page."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from rampion.cli import app, table
+from rampion.cli import app, demo_lists, table
 from rampion.cli.options import Json
-
-if TYPE_CHECKING:
-    from rampion.significance import Bootstrapped
-
-RECIPES = ("ramp1", "ramp2", "rampion", "soft-ramp3")
-TITLES = {"ramp1": "ramp 1", "ramp2": "ramp 2", "rampion": "ramp 3 (RAMPION)", "soft-ramp3": "soft ramp 3"}
-
 
 EXAMPLE = """
 [bold]Examples[/bold]
 
-  rampion demo --seed 7
+  rampion demo
 
-  rampion demo --out toy   (then: rampion tune toy/dev.jsonl --weights toy/initial.weights)
+  rampion demo --seed 7 --out seven
+
+  rampion demo lists --out toy   (n-best lists alone, to try the other commands on)
 """
 
+TOP = 5  # features
 
-@app.command(epilog=EXAMPLE)
+demos = typer.Typer(invoke_without_command=True)
+app.add_typer(demos, name="demo")
+demos.command(epilog=demo_lists.EXAMPLE)(demo_lists.lists)
+
+
+@demos.callback(epilog=EXAMPLE)
 def demo(
-    seed: Annotated[int, typer.Option("--seed", help="Another seed invents another pair of languages.")] = 1,
-    segments: Annotated[
-        int, typer.Option("--segments", min=20, help="Sentences; half to tune on, half held out.")
-    ] = 800,
-    k: Annotated[int, typer.Option("--k", min=2, help="Candidates a sentence.")] = 100,
+    context: typer.Context,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="DIR",
-            help="Write the lists of both halves and the initial weights here, to try the other commands on.",
-            show_default=False,
-        ),
-    ] = None,
+        Path, typer.Option("--out", "-o", metavar="DIR", help="A folder of its own; what it holds already goes on.")
+    ] = Path("rampion-demo"),
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Another seed invents another pair of languages.")] = 1,
+    pairs: Annotated[
+        int, typer.Option("--pairs", min=100, help="Pairs of sentences; weights are learnt from half of them.")
+    ] = 24_000,
+    held_out: Annotated[
+        int, typer.Option("--held-out", min=10, help="Sentences to tune on, and as many to test on.")
+    ] = 500,
+    iterations: Annotated[
+        int, typer.Option("--iterations", min=1, metavar="N", help="Decodings that binary features learn from.")
+    ] = 12,
+    threads: Annotated[int, typer.Option("--threads", min=1, metavar="N", help="Threads; the result is the same.")] = 2,
     as_json: Json = False,
 ) -> None:
-    """Tune on a toy translation task invented from a seed, and rerank its held-out half."""
-    import numpy as np
+    """Invent a corpus, build a translator from it, train it in two ways, and show on a page what that has gained.
 
-    from decoder.toy import INITIAL, task
-    from rampion.candidates import Candidates
-    from rampion.features import Weights
-    from rampion.formats import jsonl
-    from rampion.formats import weights as weight_files
-    from rampion.losses import ORACLE
-    from rampion.significance import bootstrap, paired_bootstrap
-    from rampion.text import References
-    from rampion.tuning import judge, picks, tune
-    from rampion.vocab import Names
-
-    speak = table.note if as_json else typer.echo
-    speak(f"Inventing two languages and {segments} sentences, each with its {k} best translations ...")
-    records = list(task(seed, segments, k))
-    names = Names()
-    lists = Candidates.build(names, [[jsonl.rows_of(records, names)]])[0]
-    references = References.of(record["refs"] for record in records)
-    half = np.arange(segments // 2), np.arange(segments // 2, segments)
-    (dev, test), (dev_refs, test_refs) = [lists[part] for part in half], [references.take(part) for part in half]
-    start = Weights.of(_flat(INITIAL))
-    if out:
-        out.mkdir(parents=True, exist_ok=True)
-        for name, part, refs in (("dev", dev, dev_refs), ("test", test, test_refs)):
-            jsonl.write(out / f"{name}.jsonl", [part.rows()], part.features.names, refs)
-        weight_files.write(out / "initial.weights", start)
-        speak(f"Writing {out}/dev.jsonl, {out}/test.jsonl and {out}/initial.weights ...")
-    arbiter = judge(test, test_refs, "bleu")
-    batch = arbiter.batch(test)
-    first = batch.statistics[picks(test, start, lenient=True)]
-
-    speak(f"Tuning {len(lists.features)} weights on {len(dev.segments)} of them with {len(RECIPES)} losses ...\n")
-    tuned = {name: tune(dev, dev_refs, recipe=name, start=start, lenient=True) for name in RECIPES}
-    dev_scores = {"initial weights": tuned["rampion"].before.chosen} | {
-        TITLES[name]: one.after.chosen for name, one in tuned.items()
-    }
-    held_out = {"initial weights": first} | {
-        TITLES[name]: batch.statistics[picks(test, one.weights, lenient=True)] for name, one in tuned.items()
-    }
-    scores = {name: bootstrap(arbiter.metric, rows) for name, rows in held_out.items()}
-    gains = {name: paired_bootstrap(arbiter.metric, first, rows) for name, rows in held_out.items()}
-    oracle = batch.corpus_score(ORACLE.picks(batch.stakes, np.zeros(len(test))))
-    if as_json:
-        table.show_json({
-            "signature": arbiter.metric.signature(test_refs), "oracle": oracle, "tuned": dev_scores,
-            "held_out": {name: one._asdict() for name, one in scores.items()},
-            "gain": {name: one._asdict() for name, one in gains.items()},
-        })  # fmt: skip
+    Words are aligned, blocks cut out and a language model estimated; RAMPION tunes 14 dense features, and binary ones
+    by the million are learnt from relevant sets. It takes a minute or two.
+    """
+    if context.invoked_subcommand:
         return
-    rows = [
-        (name, dev_scores[name], one.score, f"[{one.low:.2f}, {one.high:.2f}]", *_gain(name, gains[name]))
-        for name, one in scores.items()
-    ]
-    rows.append(("oracle", tuned["rampion"].after.oracle, oracle, "", "", ""))
-    table.show(rows, ["BLEU after", "tuned on", "held out", "95% interval", "gain", "95% interval"])
-    if gains[TITLES["ramp2"]].high < 0:
-        typer.echo(
-            "\nRamp 2 pulls the best up but pushes no bad one down: on lists that stay the same its loss is least\n"
-            f"where all scores are nearly equal (its weights keep {100 * tuned['ramp2'].shrunk:.0f} % of their length)."
-        )
-    gain = gains[TITLES["rampion"]]
-    sure = "which is surely a gain" if gain.low > 0 else "which may be chance"
+    from rampion.cli.report import page_of
+    from rampion.cli.tour import Plan, Tour
+    from rampion.formats.files import replacing
+
+    def say(words: str) -> None:
+        typer.echo(words, nl=False, err=as_json)
+
+    tour = Tour.begin(Plan(seed, pairs, held_out, iterations), out, threads, say)
+    results = tour.run()
+    page = out / "report.html"
+    with tour.stage("page", "Drawing the page"), replacing(page) as file:
+        file.write(page_of(out).html().encode(errors="replace"))
+    if as_json:
+        table.show_json({**results, "page": str(page)})
+        return
+    show(results)
     typer.echo(
-        f"\nRAMPION's reranking of {len(test.segments)} sentences it never saw gains {gain.score:+.2f} BLEU over the "
-        f"initial weights\n(95% interval {gain.low:+.2f} to {gain.high:+.2f}), {sure}. "
-        f"The best candidates would score {oracle:.2f}.\n"
-        f"{tuned['rampion'].signature}"
+        f"\nwrote {page}\nOpen it in a browser: in its k-best explorer, step through RAMPION's decodings and watch the "
+        "prediction\nmove from the fear to the hope."
     )
 
 
-def _flat(weights: Any) -> dict[str, float]:
-    """Groups of values as single features: TM = [a, b] is TM[0] = a, TM[1] = b."""
-    flat: dict[str, float] = {}
-    for name, value in weights.items():
-        flat |= {f"{name}[{i}]": one for i, one in enumerate(value)} if isinstance(value, list) else {name: value}
-    return flat
+def show(results: Mapping[str, Any]) -> None:
+    """The table, the strongest features, and a sentence."""
+    from rampion.report.demonstrated import LABELS
 
-
-def _gain(name: str, gain: Bootstrapped) -> tuple[str, str]:
-    return ("", "") if name == "initial weights" else (f"{gain.score:+.2f}", f"[{gain.low:+.2f}, {gain.high:+.2f}]")
+    rows = []
+    for name, row in results["table"].items():
+        gain = row.get("gain")
+        told = (
+            (f"{gain['score']:+.2f}", f"[{gain['low']:+.2f}, {gain['high']:+.2f}]", f"{row['p']:.4f}") if gain else ""
+        )
+        rows.append((LABELS[name], row["score"], f"[{row['low']:.2f}, {row['high']:.2f}]", *(told or ("", "", ""))))
+    typer.echo()
+    table.show(rows, ["BLEU of the test text", "score", "95% interval", "gain", "95% interval", "p"])
+    begun = results["curves"]["binary"][0]
+    typer.echo(
+        f"{results['signature']}\np: approximate randomisation against the initial weights\n"
+        f"Binary features begin with nothing: their first decoding scores {begun:.2f}.\n"
+    )
+    strong = [(name, f"{row['weight']:+.3f}", f"{row['count']:,}") for name, row in results["strongest"].items()]
+    table.show(strong[:TOP], ["strongest binary features", "weight", "count"])
+    one = results["examples"][0]
+    said = {"source": one["source"], "reference": one["references"][0]}
+    said |= {LABELS[name]: one["said"][name]["text"] for name in ("initial", "dense", "binary")}
+    typer.echo(f"\nsentence {one['segment']} of the test text, where RAMPION {one['why']}")
+    for who, text in said.items():
+        typer.echo(f"  {who:<17}{text}")

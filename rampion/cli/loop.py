@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # What may change when a run goes on; of texts, weights and decoders the content may not.
 FREE = (
-    "source", "refs", "weights", "dev", "dev_refs", "system", "blocks", "lm", "threads", "timeout", "retries",
+    "source", "refs", "weights", "dev", "dev_refs", "system", "blocks", "lm", "counts", "threads", "timeout", "retries",
     "iterations",
 )  # fmt: skip
 

@@ -30,7 +30,7 @@ EXAMPLE = """
 
   rampion report runs   (of rampion tune --recipe all --seeds 1,2,3)
 
-  rampion report paper   (of rampion reproduce --out paper; or paper/table-5.json, one table of it)
+  rampion report paper   (of rampion reproduce --out paper; or paper/tillmann-zhang-table-5.json, one table of it)
 """
 
 
@@ -66,11 +66,13 @@ def report(
 def page_of(path: Path) -> Page:
     """Whatever was run there."""
     from rampion.errors import InputError
-    from rampion.report import RunFolder, reproduced, swept, trained, tuned
+    from rampion.report import RunFolder, demonstrated, reproduced, swept, trained, tuned
     from rampion.runs import Run
 
     if path.is_file():
         return reproduced.page(path.stem, [_results(path)])
+    if (path / demonstrated.RESULTS).exists():
+        return _demonstrated(path)
     if (path / "sets").is_dir():
         run = Run.open(path)
         return trained.page(run, *_named(run))
@@ -87,6 +89,15 @@ def page_of(path: Path) -> Page:
     raise InputError(
         f"{path}: holds no run; name a folder that rampion tune, train or reproduce has written, or results of the last"
     )
+
+
+def _demonstrated(path: Path) -> Page:
+    from rampion.report import RunFolder, demonstrated
+    from rampion.runs import Run
+
+    dense, binary = RunFolder(path / "dense"), Run.open(path / "binary")
+    found = _parsed(path / demonstrated.RESULTS)
+    return demonstrated.page(RunFolder(path), found, dense, *_judged(dense), binary, *_named(binary))
 
 
 def _named(run: Run) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -109,21 +109,27 @@ def _keep(out: Path, experiment: Experiment, facts: dict[str, Any]) -> None:
 
 
 def _draw(out: Path, experiment: Experiment, outcomes: Outcomes) -> Path | None:
-    """The curves of the experiment, the mean of all runs; without matplotlib a remark."""
+    """Curves, the mean of all runs, or a point a run; without matplotlib a remark."""
     import numpy as np
 
     from rampion import curves
     from rampion.errors import InputError
+    from rampion.experiments import Scatter
+    from rampion.experiments.samples import shared
 
     if (picture := experiment.picture) is None:
         return None
-    lines = {
-        said: list(enumerate(np.mean([run.curves[curve] for run in outcomes[row]], axis=0).tolist(), 1))
-        for said, (row, curve) in picture.lines.items()
-    }
     path = out / f"{experiment.file}.svg"
     try:
-        curves.draw(path, lines, experiment.title, y=picture.y, logarithmic=picture.logarithmic)
+        if isinstance(picture, Scatter):
+            x, y = (experiment.columns[name] for name in (picture.x, picture.y))
+            curves.scatter(path, picture.points(outcomes), experiment.title, x, y)
+        else:
+            lines = {
+                said: list(enumerate(np.mean(shared([run.curves[curve] for run in outcomes[row]]), axis=0).tolist(), 1))
+                for said, (row, curve) in picture.lines.items()
+            }
+            curves.draw(path, lines, experiment.title, y=picture.y, logarithmic=picture.logarithmic)
     except InputError as error:
         table.note(str(error))
         return None
@@ -139,8 +145,9 @@ def _show(experiment: Experiment, facts: dict[str, Any], found: Sequence[Finding
     typer.echo()
     for relation, judged, verdict in found:
         typer.echo(f"{relation.id:<5} {relation.kind:<6} {typer.style(verdict, bold=True)}: {relation.sentence}")
-        for said, value, low, high, decided in judged:
-            typer.echo(f"{'':13}{decided:<14} {value:8.3g}  [{low:.3g}, {high:.3g}]  {said}")
+        for said, value, low, high, decided, p in judged:
+            sure = "" if p is None else f"  p = {p:.2g}"
+            typer.echo(f"{'':13}{decided:<14} {value:8.3g}  [{low:.3g}, {high:.3g}]{sure}  {said}")
     if picture:
         typer.echo(f"\nwrote {picture}")
 

@@ -148,8 +148,9 @@ def train(
     from rampion.cli.blocks import progress
     from rampion.curves import draw, prove
     from rampion.errors import RecipeError
+    from rampion.memory import need
     from rampion.recipes import SETS
-    from rampion.relevant import Frozen, Lines, Text, need
+    from rampion.relevant import Frozen, Lines, Text
     from rampion.relevant import train as learn
     from rampion.report import RunFolder
     from rampion.runs import Run

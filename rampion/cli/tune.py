@@ -139,6 +139,7 @@ def tune(
     system: decoders.SystemFolder = None,
     blocks: decoders.Blocks = None,
     lm: decoders.Lm = None,
+    counts: decoders.Counts = None,
     features: decoders.FeatureNames = None,
     reordering: decoders.Order = None,
     beam: decoders.Beam = None,
@@ -161,7 +162,7 @@ def tune(
     from rampion.tuning import tune as learn
 
     wanted = decoders.Wanted(
-        decoder_command, timeout, retries, system, blocks, lm, features, reordering, beam, options, threads
+        decoder_command, timeout, retries, system, blocks, lm, counts, features, reordering, beam, options, threads
     )
     if wanted:
         _refuse_for_lists(recipe, seeds, keep_rounds)

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 from rampion.errors import RecipeError
-from rampion.experiments.samples import Outcome, Outcomes, measured
+from rampion.experiments.samples import Outcome, Outcomes, measured, score
 from rampion.experiments.verdicts import Claim, Judged, Verdict, together
 
-PAPERS = {"tillmann-zhang": "tillmann_zhang"}  # name -> module
+PAPERS = {"tillmann-zhang": "tillmann_zhang", "gimpel-smith": "gimpel_smith"}  # name -> module
 
 Kind = Literal["must", "should", "report"]
 
@@ -26,7 +26,11 @@ class Settings(Protocol):
     """What a row asks for: a frozen dataclass of what JSON can hold."""
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
-    seeded: ClassVar[bool]  # whether another seed may give other numbers
+
+    @property
+    def seeded(self) -> bool:
+        """Whether another seed may give other numbers."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,19 @@ class Picture:
 
 
 @dataclass(frozen=True, slots=True)
+class Scatter:
+    """A point for every run of these rows: one measure against another."""
+
+    x: str
+    y: str
+    rows: tuple[str, ...]
+
+    def points(self, outcomes: Outcomes) -> dict[str, list[tuple[float, float]]]:
+        """By row."""
+        return {row: [(score(run, self.x), score(run, self.y)) for run in outcomes[row]] for row in self.rows}
+
+
+@dataclass(frozen=True, slots=True)
 class Experiment:
     """A table or a figure. `columns` are the measures that the table shows, with their headings."""
 
@@ -71,12 +88,12 @@ class Experiment:
     rows: tuple[Row, ...]
     relations: tuple[Relation, ...]
     note: str = ""
-    picture: Picture | None = None
+    picture: Picture | Scatter | None = None
 
     @property
     def file(self) -> str:
         """What its results are called, without an ending."""
-        return self.name.partition("/")[2]
+        return self.name.replace("/", "-")
 
 
 class Finding(NamedTuple):
@@ -172,9 +189,11 @@ def results(experiment: Experiment, outcomes: Outcomes, found: Sequence[Finding]
                     for one in outcomes[row.label]
                 ],
                 "runs": [dict(one.facts) for one in outcomes[row.label]],
+                "weights": [dict(one.weights) for one in outcomes[row.label]],
             }
             for row in experiment.rows
         ],
+        "scatter": _scatter(experiment, outcomes),
         "relations": [
             {
                 "id": relation.id,
@@ -188,7 +207,14 @@ def results(experiment: Experiment, outcomes: Outcomes, found: Sequence[Finding]
     }
 
 
+def _scatter(experiment: Experiment, outcomes: Outcomes) -> dict[str, Any] | None:
+    if not isinstance(picture := experiment.picture, Scatter):
+        return None
+    x, y = (experiment.columns[name] for name in (picture.x, picture.y))
+    return {"x": x, "y": y, "points": picture.points(outcomes)}
+
+
 def _measured(experiment: Experiment, runs: Sequence[Outcome]) -> Iterator[tuple[str, dict[str, float]]]:
     for name in experiment.columns:
-        if (score := measured(runs, name)) is not None:
-            yield name, score._asdict()
+        if (found := measured(runs, name)) is not None:
+            yield name, found._asdict()

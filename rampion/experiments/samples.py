@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rampion.errors import InputError
 from rampion.formats import container
-from rampion.metrics import Bleu
+from rampion.metrics import Bleu, Wer
 from rampion.metrics.bleu import ORDER
 from rampion.significance import Interval, Scored, bootstrap
 
@@ -20,6 +20,7 @@ Vector = NDArray[np.float64]
 
 TRAINING = Bleu("raw", "nobp")  # one reference, no length penalty (S2.5)
 NEAR = 0.5  # points of BLEU from where a curve ends
+EARLY = 8  # the iteration up to which a curve may dip
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +45,37 @@ class Settled:
         return np.hstack(iterations)
 
     def scores(self, totals: NDArray[Any]) -> Vector:
-        width = 2 + 2 * ORDER
-        curves = Bleu().scores(totals.reshape(-1, width)).reshape(len(totals), -1)
-        far = np.abs(curves - curves[:, -1:]) > NEAR
+        points = curves(totals)
+        far = np.abs(points - points[:, -1:]) > NEAR
         last: Vector = 1.0 + (far * np.arange(1, far.shape[1] + 1)).max(axis=1)
         return last
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """How BLEU goes from iteration to iteration; rows as those of Settled.
+
+    dip       from the first iteration down to the lowest up to EARLY
+    recovery  from there up to the last one
+    rough     the mean change, up or down
+    """
+
+    of: Literal["dip", "recovery", "rough"]
+
+    def scores(self, totals: NDArray[Any]) -> Vector:
+        points = curves(totals)
+        if self.of == "rough":
+            changes: Vector = np.abs(np.diff(points, axis=1)).sum(axis=1) / max(points.shape[1] - 1, 1)
+            return changes
+        lowest = points[:, min(1, points.shape[1] - 1) : EARLY].min(axis=1)
+        found: Vector = points[:, 0] - lowest if self.of == "dip" else points[:, -1] - lowest
+        return found
+
+
+def curves(totals: NDArray[Any]) -> Vector:
+    """BLEU of iteration beside iteration."""
+    points: Vector = Bleu().scores(totals.reshape(-1, 2 + 2 * ORDER)).reshape(len(totals), -1)
+    return points
 
 
 class Measure(NamedTuple):
@@ -62,11 +89,19 @@ MEAN, BLEU = Mean(), Bleu()
 MEASURES: Mapping[str, Measure] = {
     "train": Measure(MEAN, "training segments"),  # 100 TRAINING, of the chosen iteration
     "train first": Measure(MEAN, "training segments"),  # of the first one
+    "tune": Measure(BLEU, "tuning segments"),
     "test": Measure(BLEU, "test segments"),
     "test first": Measure(BLEU, "test segments"),
     "settled": Measure(Settled(), "test segments"),
+    "dip": Measure(Course("dip"), "test segments"),
+    "recovery": Measure(Course("recovery"), "test segments"),
+    "rough": Measure(Course("rough"), "test segments"),
+    "dev": Measure(MEAN, "dev segments"),  # BLEU of each in percent
+    "dev mWER": Measure(Wer(), "dev segments"),
     "decoding": Measure(MEAN, "iterations"),  # seconds
     "online": Measure(MEAN, "iterations"),
+    "learning": Measure(MEAN, "iterations"),  # seconds of all but the decoder
+    "loop": Measure(MEAN, "iterations"),  # seconds of all
     "early pace": Measure(MEAN, "early iterations"),  # seconds online of a candidate
     "late pace": Measure(MEAN, "late iterations"),
     "violated": Measure(MEAN, "checks"),  # 0 or 1
@@ -75,16 +110,21 @@ MEASURES: Mapping[str, Measure] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """What one run has measured: rows by the name of their measure, curves with a number an iteration, and facts."""
+    """What one run has measured: rows by the name of their measure, curves with a number an iteration, facts, weights.
+
+    Weights are those that the run ended with, of its real-valued features.
+    """
 
     samples: Mapping[str, NDArray[Any]]
     curves: Mapping[str, Vector] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
+    weights: Mapping[str, float] = field(default_factory=dict)
 
     def write(self, path: Path, asked: Mapping[str, Any]) -> None:
         arrays = {f"sample {name}": rows for name, rows in self.samples.items()}
         arrays |= {f"curve {name}": points for name, points in self.curves.items()}
-        container.write(path, "outcome", arrays, {"asked": dict(asked), "facts": dict(self.facts)})
+        told = {"asked": dict(asked), "facts": dict(self.facts), "weights": dict(self.weights)}
+        container.write(path, "outcome", arrays, told)
 
     @classmethod
     def read(cls, path: Path, asked: Mapping[str, Any]) -> Outcome:
@@ -101,15 +141,27 @@ class Outcome:
         for name, array in arrays.items():
             kind, _, rest = name.partition(" ")
             parts[kind][rest] = array
-        return cls(parts["sample"], parts["curve"], meta["facts"])
+        return cls(parts["sample"], parts["curve"], meta["facts"], meta.get("weights", {}))
 
 
 Outcomes = Mapping[str, Sequence[Outcome]]  # the runs of every row, by its label
 
 
 def rows(runs: Sequence[Outcome], name: str) -> NDArray[Any]:
-    """The sample of that name, [runs, units, width]."""
-    return np.stack([run.samples[name] for run in runs])
+    """The sample of that name, [runs, units, width]. Of iterations some runs have more; others add nothing to those."""
+    samples = [run.samples[name] for run in runs]
+    most = max(map(len, samples))
+    return np.stack([np.pad(sample, ((0, most - len(sample)), (0, 0))) for sample in samples])
+
+
+def score(run: Outcome, name: str) -> float:
+    """What one run has reached."""
+    return float(MEASURES[name].score.scores(run.samples[name].sum(axis=0)[np.newaxis])[0])
+
+
+def shared(curves: Sequence[Vector]) -> Vector:
+    """The iterations that all runs have come to, [runs, iterations]."""
+    return np.stack([curve[: min(map(len, curves))] for curve in curves])
 
 
 def measured(runs: Sequence[Outcome], name: str) -> Interval | None:

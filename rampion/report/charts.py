@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from rampion.report.markup import Markup, folded, number, short, table, tag
@@ -93,6 +93,34 @@ def chart(title: str, lines: Sequence[Line], x: str, y: str) -> Markup:
     return tag("figure", tag("figcaption", title), tag("div", picture, class_="wide"), _numbers(title, lines, x))
 
 
+def scatter(title: str, groups: Mapping[str, Sequence[tuple[float, float]]], x: str, y: str) -> Markup:
+    """Points in groups, named in a list beside them. Names like `A, B` belong together: A has a colour, B a mark."""
+    groups = {name: points for name, points in groups.items() if points}
+    if not groups:
+        return Markup()
+    families = {name: name.partition(", ")[::2] for name in groups}
+    firsts, lasts = (list(dict.fromkeys(column)) for column in zip(*families.values(), strict=True))
+    xs, ys = (widened([point[axis] for points in groups.values() for point in points]) for axis in (0, 1))
+    across, down = Scale(*xs, LEFT, WIDTH - RIGHT), Scale(*ys, HEIGHT - BOTTOM, TOP)
+    drawn = []
+    for n, (name, points) in enumerate(groups.items()):
+        first, last = families[name]
+        mark, label = MARKS[lasts.index(last) % len(MARKS)], TOP + (n + 0.5) * LEADING
+        spots = [(across(a), down(b), tag("title", f"{name}: {number(a)}, {number(b)}")) for a, b in points]
+        key = (WIDTH - RIGHT + 10, label, tag("title", name))
+        marks = [tag("g", tag("path", d=mark), told, transform=f"translate({a} {b})", class_="mark")
+                 for a, b, told in (*spots, key)]  # fmt: skip
+        text = tag("text", shortened(name), x=WIDTH - RIGHT + 20, y=label, dy="0.35em", class_="label")
+        drawn.append(tag("g", *marks, text, class_=f"series c{firsts.index(first) % COLOURS} s0"))
+    picture = tag(
+        "svg", *_axes(across, down, x, y, whole=False), *drawn, viewBox=f"0 0 {WIDTH} {HEIGHT}", role="img",
+        class_="chart", aria_label=f"{title}: {y} by {x}; the numbers are in the table below",
+    )  # fmt: skip
+    rows = [[name, number(a), number(b)] for name, points in groups.items() for a, b in points]
+    numbers = folded("Numbers", table(title, ["", x, y], rows))
+    return tag("figure", tag("figcaption", title), tag("div", picture, class_="wide"), numbers)
+
+
 def charts(*drawn: Markup) -> Markup:
     """Side by side, where there is room."""
     return tag("div", *drawn, class_="charts") if any(drawn) else Markup()
@@ -111,13 +139,14 @@ def spread(heights: Sequence[tuple[float, int]]) -> dict[int, float]:
     return placed
 
 
-def _axes(across: Scale, down: Scale, x: str, y: str) -> list[Markup]:
+def _axes(across: Scale, down: Scale, x: str, y: str, whole: bool = True) -> list[Markup]:
+    """Ticks across are whole numbers, unless told otherwise."""
     bottom, parts = HEIGHT - BOTTOM, list[Markup]()
     for value in down.ticks():
         at = down(value)
         parts.append(tag("line", x1=LEFT, x2=WIDTH - RIGHT, y1=at, y2=at, class_="grid"))
         parts.append(tag("text", brief(value), x=LEFT - 8, y=at, dy="0.35em", text_anchor="end"))
-    for value in (at for at in across.ticks() if at == round(at)):
+    for value in (at for at in across.ticks() if not whole or at == round(at)):
         parts.append(tag("text", short(value), x=across(value), y=bottom + 18, text_anchor="middle"))
     parts.append(tag("line", x1=LEFT, x2=WIDTH - RIGHT, y1=bottom, y2=bottom, class_="axis"))
     parts.append(tag("text", x, x=(LEFT + WIDTH - RIGHT) / 2, y=HEIGHT - 8, text_anchor="middle", class_="name"))

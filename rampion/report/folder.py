@@ -19,7 +19,7 @@ from rampion.errors import InputError, StoreError
 from rampion.features import Weights
 from rampion.formats import weights as weight_files
 from rampion.formats.files import replacing
-from rampion.relevant import peak
+from rampion.memory import peak
 from rampion.training import Round
 
 T = TypeVar("T")

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 Attribute = str | float | bool | None
 
-EMPTY = frozenset({"circle", "input", "line", "meta", "path", "rect"})  # elements written without content
+EMPTY = frozenset({"circle", "img", "input", "line", "meta", "path", "rect"})  # elements written without content
 MINUS = "\N{MINUS SIGN}"
 
 
@@ -122,3 +122,11 @@ class Section(NamedTuple):
 def section(id_: str, title: str, *parts: str) -> Section | None:
     """None where there is nothing to tell."""
     return Section(id_, title, parts) if any(parts) else None
+
+
+def together(id_: str, title: str, *parts: Section | str | None) -> Section | None:
+    """One section of what sections hold, and of what stands between them."""
+    whole: list[str] = []
+    for part in parts:
+        whole += part.parts if isinstance(part, Section) else [part] if part else []
+    return section(id_, title, *whole)

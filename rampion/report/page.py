@@ -14,6 +14,7 @@ from rampion.report.folder import RunFolder
 from rampion.report.markup import Markup, Section, data, duration, facts, folded, number, section, size, table, tag
 
 TOP = 30  # weights of a table
+NOTHING = 1e-4  # of all the time: parts that take less have not been gone through
 
 
 class Page(NamedTuple):
@@ -98,9 +99,14 @@ def made(folder: RunFolder, signature: str | None = None) -> Section | None:
         "made", "Configuration and versions",
         *([tag("p", tag("code", signature))] if signature else []),
         versions(manifest),
-        folded("Configuration", facts([(name, _told(value)) for name, value in folder.config.items()])),
+        configured(folder),
         *([folded("Inputs", table("Inputs", ["file", "size", "SHA-256"], inputs, words=(0, 2)))] if inputs else []),
     )  # fmt: skip
+
+
+def configured(folder: RunFolder, title: str = "Configuration") -> Markup:
+    """What was asked."""
+    return folded(title, facts([(name, _told(value)) for name, value in folder.config.items()]))
 
 
 def versions(manifest: Mapping[str, Any]) -> Markup:
@@ -122,7 +128,8 @@ def spent(rows: Sequence[Mapping[str, Any]], manifest: Mapping[str, Any]) -> Sec
         ordered = list(dict.fromkeys(name for row in rows for name in row.get("seconds", {})))
         totals = {name: sum(row["seconds"].get(name, 0.0) for row in rows) for name in ordered}
         all_ = sum(totals.values())
-        figures += [(name, f"{duration(total)}, {total / all_:.0%}") for name, total in totals.items() if all_]
+        ordered = [name for name in ordered if totals[name] >= NOTHING * all_]
+        figures += [(name, f"{duration(total)}, {total / all_:.0%}") for name in ordered if (total := totals[name])]
         lines = [Line(name, [(at(row), row["seconds"].get(name, 0.0)) for row in rows]) for name in ordered]
         drawn.append(chart("Seconds of every iteration", lines, "iteration", "seconds"))
     if memory := [(at(row), row["memory"] / 2**20) for row in rows if row.get("memory")]:

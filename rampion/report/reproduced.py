@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rampion.report.charts import Line, chart, charts, interval
+from rampion.report.charts import Line, chart, charts, interval, scatter
 from rampion.report.markup import Markup, Section, facts, folded, joined, number, section, short, table, tag
 from rampion.report.page import Page, versions
 
@@ -37,7 +37,7 @@ def _experiment(one: Results) -> Section | None:
     return section(
         name.replace("/", "-"), one["title"],
         *([tag("p", one["note"], class_="quiet")] if one["note"] else []),
-        _numbers(one), _verdicts(one["relations"]), charts(*_curves(one["rows"])),
+        _numbers(one), _verdicts(one["relations"]), charts(*_points(one), *_curves(one["rows"])),
     )  # fmt: skip
 
 
@@ -86,6 +86,8 @@ def _claim(claim: Results) -> Markup:
     value, low, high = (claim[name] for name in ("value", "low", "high"))
     reach = max(abs(low), abs(high)) or 1.0
     told = f"{claim['said']}: {short(value)} [{short(low)}, {short(high)}]"
+    if claim.get("p") is not None:
+        told += f", p = {claim['p']:.2g}"
     return tag("p", interval(value, low, high, -reach, reach, beside=0.0), tag("span", told), class_="claim")
 
 
@@ -96,6 +98,11 @@ def _curves(rows: Sequence[Results]) -> list[Markup]:
         chart(name, [line for row in rows for line in _line(row["row"], row["curves"], name)], "iteration", name)
         for name in names
     ]
+
+
+def _points(one: Results) -> list[Markup]:
+    found = one.get("scatter")
+    return [scatter(f"{found['y']} by {found['x']}", found["points"], found["x"], found["y"])] if found else []
 
 
 def _line(label: str, runs: Sequence[Results], name: str) -> list[Line]:
@@ -116,4 +123,30 @@ def _settings(one: Results) -> Markup:
          "; ".join(", ".join(f"{name} {value}" for name, value in run.items()) for run in row["runs"])]
         for row in one["rows"]
     ]  # fmt: skip
-    return folded(f"Settings of {one['experiment']}", table("Rows", ["row", "settings", "runs"], rows, words=(0, 1, 2)))
+    told = table("Rows", ["row", "settings", "runs"], rows, words=(0, 1, 2))
+    return folded(f"Settings of {one['experiment']}", told, _weights(one["rows"]))
+
+
+def _weights(rows: Sequence[Results]) -> Markup:
+    """Of every row, the means of its runs, their absolute values adding up to 1; and least to greatest."""
+    runs = {row["row"]: [_scaled(run) for run in row.get("weights", []) if run] for row in rows}
+    runs = {label: found for label, found in runs.items() if found}
+    names = dict.fromkeys(name for found in runs.values() for run in found for name in run)
+    if not names:
+        return Markup()
+    lines = [
+        [name, *(_spread([run[name] for run in found if name in run]) for found in runs.values())] for name in names
+    ]
+    return table("Final weights, their absolute values adding up to 1", ["", *runs], lines)
+
+
+def _scaled(weights: Mapping[str, float]) -> dict[str, float]:
+    total = sum(map(abs, weights.values())) or 1.0
+    return {name: weight / total for name, weight in weights.items()}
+
+
+def _spread(values: Sequence[float]) -> str:
+    if not values:
+        return ""
+    around = f" [{number(min(values), 3)}, {number(max(values), 3)}]" if len(values) > 1 else ""
+    return f"{number(sum(values) / len(values), 3)}{around}"

@@ -25,9 +25,9 @@ def page(run: Run, templates: Table, weights: Table) -> Page:
         [("dev BLEU", number(best.dev)), ("test BLEU", number(best.test)), ("features", f"{best.features:,}"),
          ("candidates", f"{best.candidates:,}")],
         [
-            _curves(rows),
-            _iterations(rows),
-            _weights(templates, weights),
+            curves(rows),
+            iterations(rows),
+            weights_of(templates, weights),
             spent([asdict(row) for row in rows], run.folder.manifest),
             made(run.folder),
         ],
@@ -38,7 +38,7 @@ def _lines(rows: Sequence[Iteration], **names: str) -> list[Line]:
     return [Line(label, [(row.iteration, getattr(row, name)) for row in rows]) for name, label in names.items()]
 
 
-def _curves(rows: Sequence[Iteration]) -> Section | None:
+def curves(rows: Sequence[Iteration]) -> Section | None:
     x = "iteration"
     epochs = [Line(f"iteration {row.iteration}", list(enumerate(row.objective, 1))) for row in (rows[0], rows[-1])]
     return section(
@@ -52,7 +52,7 @@ def _curves(rows: Sequence[Iteration]) -> Section | None:
     )  # fmt: skip
 
 
-def _iterations(rows: Sequence[Iteration]) -> Section | None:
+def iterations(rows: Sequence[Iteration]) -> Section | None:
     head = ["iteration", "gain", "train", "dev", "test", "features", "candidates", "fresh"]
     cells = [
         [str(row.iteration), *(number(x, 2) for x in (100 * row.gain, row.train, row.dev, row.test)),
@@ -62,7 +62,7 @@ def _iterations(rows: Sequence[Iteration]) -> Section | None:
     return section("iterations", "Iterations", table("Scores are percentages", head, cells))
 
 
-def _weights(templates: Table, weights: Table) -> Section | None:
+def weights_of(templates: Table, weights: Table) -> Section | None:
     kinds = [[tag("code", name), f"{row['features']:,}", f"{row['nonzero']:,}", number(row["norm"], 4)]
              for name, row in templates.items()]  # fmt: skip
     greatest = max((abs(row["weight"]) for row in weights.values()), default=0.0)

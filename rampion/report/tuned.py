@@ -34,7 +34,7 @@ def page(folder: RunFolder, judged: Judged | None, why: str = "") -> Page:
             curves(rounds, iterations, metric),
             explorer(held, judged.batch.metric, judged.alpha) if judged and held else _unexplored(why),
             section("worst", "Most to gain", worst(judged)) if judged else None,
-            weighing(weights, _before(judged)) if weights else None,
+            weighing(weights, before(judged)) if weights else None,
             spent(iterations or rounds, folder.manifest),
             made(folder, done["signature"] if done else None),
         ],
@@ -42,7 +42,7 @@ def page(folder: RunFolder, judged: Judged | None, why: str = "") -> Page:
     )
 
 
-def _before(judged: Judged | None) -> dict[str, float] | None:
+def before(judged: Judged | None) -> dict[str, float] | None:
     """The weights that the run began with, where they are known."""
     if judged is None or START not in judged.weights:
         return None

@@ -1,4 +1,4 @@
-"""Tillmann & Zhang's experiments on block sequences: their numbers are those of S10.14.
+"""Binary features: Table V, Figures 2 and 3, and what the text says of them.
 
 Training BLEU is averaged over the sentences, each with its one reference and without length penalty; test BLEU is that
 of the corpus, with all of its references and the penalty.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -19,30 +19,6 @@ from rampion.experiments.samples import MEAN, Outcome
 from rampion.experiments.verdicts import Above, Never, Quantity, Ratio
 
 Order = Literal["MON", "SWAP"]
-
-
-class Scale(NamedTuple):
-    """How much of everything."""
-
-    pairs: int  # of the toy corpus
-    held_out: int  # sentences of it to choose iterations by, and as many to test on
-    sentences: int  # taken from the pairs to learn weights from, half of them at most; the others give the blocks
-    iterations: int
-    options: int  # blocks of a source phrase that the decoder tries; with more, more iterations are needed
-    beam: int
-
-    @property
-    def pace(self) -> float:
-        """What the paper's rate is multiplied with, so that an epoch over fewer sentences goes as far."""
-        return SENTENCES / self.sentences
-
-
-SENTENCES = 230_000  # the paper's
-SCALES = {
-    "small": Scale(20_000, 500, 8_000, 16, 4, 30),
-    "medium": Scale(100_000, 1_000, 40_000, 30, 6, 50),
-    "full": Scale(1_000_000, 1_000, SENTENCES, 30, 10, 100),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,4 +266,4 @@ times = Experiment(
     picture=Picture("seconds online", {label: (label, "online") for label in ("SWAP all", TEN)}),
 )  # fmt: skip
 
-EXPERIMENTS = (table_5, figure_2, figure_3, footnote_1, regression, theorem_1, times)
+BINARY = (table_5, figure_2, figure_3, footnote_1, regression, theorem_1, times)

@@ -1,0 +1,70 @@
+"""Where the rows of experiments are made: the stock, and a file for each kind of row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rampion.cli.workshop import real, sets, tuned
+from rampion.cli.workshop.stock import Stock
+from rampion.errors import RecipeError
+from rampion.experiments import Row, gimpel_smith
+from rampion.experiments.gimpel_smith import Family, Tuning
+from rampion.experiments.samples import Outcome
+from rampion.experiments.scales import SCALES
+from rampion.experiments.tillmann_zhang.binary import Theory, Training, Truth, prove
+from rampion.experiments.tillmann_zhang.real import Dense, Flat, Staged
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Workshop:
+    """Makes rows."""
+
+    scale: str
+    stock: Stock
+
+    @classmethod
+    def open(cls, out: Path, scale: str, corpus: str | None, pair: str | None, threads: int) -> Workshop:
+        if scale not in SCALES:
+            raise RecipeError(f"--scale {scale!r}: expected one of {', '.join(SCALES)}")
+        return cls(scale, Stock(out, SCALES[scale], corpus, pair, threads))
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What the numbers were made with."""
+        from rampion.report import manifest
+
+        facts = manifest(())
+        return {
+            "scale": self.scale,
+            "corpus": self.stock.given or "toy",
+            **{name: facts[name] for name in facts if name != "inputs"},
+        }
+
+    def asked(self, row: Row) -> Mapping[str, Any]:
+        if isinstance(row.settings, (Theory, Family)):
+            return {}
+        depends = tuned.depends(row.settings) if isinstance(row.settings, Tuning) else sets.DEPENDS
+        return {"corpus": self.stock.given or "toy", **{name: getattr(self.stock.scale, name) for name in depends}}
+
+    def make(self, row: Row, seed: int, folder: Path) -> Outcome:
+        match row.settings:
+            case Theory() as theory:
+                return prove(theory, seed)
+            case Family() as family:
+                return gimpel_smith.prove(family, seed)
+            case Truth() as truth:
+                return sets.oracle(self.stock, truth)
+            case Training() as training:
+                return sets.train(self.stock, training, seed, folder)
+            case Tuning() as tuning:
+                return tuned.tune(self.stock, tuning, seed, folder)
+            case Flat() as flat:
+                return real.flat(self.stock, flat)
+            case Dense() as dense:
+                return real.learn(self.stock, dense, seed, folder)
+            case Staged() as staged:
+                return real.stages(self.stock, staged, seed, folder)
+        raise RecipeError(f"{row.label}: nobody knows how to make a {type(row.settings).__name__}")

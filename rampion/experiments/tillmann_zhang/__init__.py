@@ -1,0 +1,6 @@
+"""Tillmann & Zhang's experiments on block sequences: their numbers are those of S10.14."""
+
+from rampion.experiments.tillmann_zhang.binary import BINARY
+from rampion.experiments.tillmann_zhang.real import REAL
+
+EXPERIMENTS = (*BINARY, *REAL)

@@ -1,0 +1,208 @@
+"""The page of rampion demo: what was invented, built and learnt, and what it has gained."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from difflib import SequenceMatcher
+from typing import Any
+
+from rampion.formats import weights as weight_files
+from rampion.report.charts import Line, bar, chart, charts, interval
+from rampion.report.explorer import Judged, explorer, packed
+from rampion.report.folder import RunFolder
+from rampion.report.markup import (
+    Markup,
+    Section,
+    duration,
+    facts,
+    folded,
+    joined,
+    number,
+    safe,
+    section,
+    table,
+    tag,
+    together,
+)
+from rampion.report.page import Page, configured, spent, versions, weighing
+from rampion.report.trained import curves as set_curves
+from rampion.report.trained import iterations, weights_of
+from rampion.report.tuned import before, curves
+from rampion.runs import Run
+
+Results = Mapping[str, Any]
+
+RESULTS = "demo.json"
+LABELS = {"initial": "initial weights", "dense": "RAMPION", "binary": "binary features", "oracle": "oracle"}
+STAGES = {
+    "corpus": "Inventing languages and text", "system": "Alignment, blocks, language model",
+    "dense": "RAMPION on dense features", "binary": "Binary features on relevant sets",
+    "test": "Translating the test text", "page": "This page",
+}  # fmt: skip
+EXPLORED = 1_500_000  # bytes of the explorer
+
+DENSE = (
+    "Fourteen numbers tell what a translation is worth: phrase and lexical probabilities both ways, the language "
+    "model, counts, and the order of blocks. RAMPION translates the dev text, weighs up what the hopes have more of "
+    "than the fears among the 100 best translations of every sentence, and translates again."
+)
+BINARY = (
+    "Nothing but names: which block stands where, which words meet; and a language model of fixed weight. A relevant "
+    "set begins with the best that the decoder could say of a sentence, and grows by whatever wrongly wins."
+)
+
+
+def page(
+    folder: RunFolder, results: Results, dense: RunFolder, judged: Judged | None, why: str, binary: Run,
+    templates: Results, weights: Results,
+) -> Page:  # fmt: skip
+    """`judged` and `why` as of a tuned run, `templates` and `weights` as of a trained one."""
+    scores, plan = results["table"], results["plan"]
+    held = packed(judged, EXPLORED) if judged else None
+    learnt, iterations_ = weight_files.read(dense.weights), [e for e in dense.events if e["event"] == "iteration"]
+    rounds = [event for event in dense.events if event["event"] == "round"]
+    metric = judged.batch.metric if judged else None
+    return Page(
+        "A translator, from nothing",
+        f"Two languages are invented (seed {plan['seed']}), with {plan['pairs']:,} pairs of sentences; a decoder is "
+        f"made of them, and its weights are learnt in two ways. BLEU of {plan['held_out']:,} sentences never seen:",
+        [(label, number(scores[name]["score"], 1)) for name, label in LABELS.items()],
+        [
+            _gained(results),
+            _said(results["examples"]),
+            _built(results["made"]),
+            together(
+                "dense", "Dense features, tuned by RAMPION",
+                tag("p", DENSE, class_="lead"), curves(rounds, iterations_, "BLEU"),
+                weighing(learnt, before(judged)),
+            ),
+            explorer(held, metric, judged.alpha) if judged and held and metric
+            else section("explorer", "k-best explorer", tag("p", why, class_="quiet")),
+            together(
+                "binary", "Binary features, learnt from relevant sets",
+                tag("p", BINARY, class_="lead"), set_curves(binary.rows), iterations(binary.rows),
+                weights_of(templates, weights),
+            ),
+            together(
+                "spent", "Time and memory", _stages(folder.events),
+                tag("h3", STAGES["dense"]), spent(iterations_, dense.manifest),
+                tag("h3", STAGES["binary"]), spent([asdict(row) for row in binary.rows], {}),
+            ),
+            section(
+                "made", "Configuration and versions",
+                tag("p", tag("code", results["signature"])), versions(folder.manifest), configured(folder, "The demo"),
+                configured(dense, STAGES["dense"]), configured(binary.folder, STAGES["binary"]),
+            ),
+        ],
+        held,
+    )  # fmt: skip
+
+
+def _gained(results: Results) -> Section | None:
+    """The table, and how both trainings came there."""
+    scores = results["table"]
+    ends = [row[end] for name, row in scores.items() for end in ("low", "high") if name != "oracle"]
+    low, high, start = min(ends), max(ends), scores["initial"]["score"]
+    rows = []
+    for name, row in scores.items():
+        gain = row.get("gain")
+        cells = [LABELS[name], number(row["score"], 2), f"[{number(row['low'], 2)}, {number(row['high'], 2)}]"]
+        cells.append("" if name == "oracle" else interval(row["score"], row["low"], row["high"], low, high, start))
+        cells += [number(gain["score"], 2, sign=True), _span(gain), f"{row['p']:.4f}"] if gain else ["", "", ""]
+        rows.append(cells)
+    head = ["", "BLEU", "95 % interval", "", "gain", "95 % interval", "p"]
+    lines = [
+        Line(LABELS[name], list(enumerate(values, name == "binary"))) for name, values in results["curves"].items()
+    ]
+    about = (
+        "Gains are over the initial weights; intervals are of bootstrap samples, p is of approximate randomisation. "
+        "The oracle is the best that the decoder was found to say, references in hand. Binary features know no "
+        "probabilities of blocks and begin with nothing: their first decoding scores "
+        f"{number(results['curves']['binary'][0], 2)}."
+    )
+    return section(
+        "gained", "What was gained",
+        table("BLEU of the test text (the stroke: the initial weights)", head, rows),
+        tag("p", about, class_="quiet"),
+        charts(chart("BLEU of the test text, decoding after decoding", lines, "decoding learnt from", "BLEU")),
+    )  # fmt: skip
+
+
+def _span(gain: Results) -> str:
+    return f"[{number(gain['low'], 2, sign=True)}, {number(gain['high'], 2, sign=True)}]"
+
+
+def _said(examples: Sequence[Results]) -> Section | None:
+    """Sentences, chosen by what RAMPION has made of them."""
+    told = (
+        "Chosen by what RAMPION has made of them. Words are compared with the nearest reference: ",
+        tag("ins", "too much"), ", ", tag("del", "missing"), ".",
+    )  # fmt: skip
+    shown = [_example(one, one is examples[0]) for one in examples]
+    return section("sentences", "Three sentences", tag("p", *told, class_="quiet"), *shown)
+
+
+def _example(one: Results, shown: bool) -> Markup:
+    rows = [["source", one["source"], ""], *(["reference", text, ""] for text in one["references"])]
+    for name, said in one["said"].items():
+        rows.append([LABELS[name], compared(said["text"], one["references"]), number(said["score"], 2)])
+    caption = f"Sentence {one['segment']} of the test text, where RAMPION {one['why']}"
+    pictures = [
+        _picture(picture, f"{LABELS[name]}: the blocks of sentence {one['segment']}")
+        for name, picture in one["pictures"].items()
+    ]
+    built = folded("How it was built, block by block", tag("div", *pictures, class_="charts"), shown=shown)
+    return joined([table(caption, ["", "", "BLEU"], rows, words=(0, 1)), built])
+
+
+def compared(text: str, references: Sequence[str]) -> Markup:
+    """The text, with what it has more than the nearest reference, and what it lacks."""
+    words, wanted = text.split(), [reference.split() for reference in references]
+    matchers = [SequenceMatcher(None, reference, words, autojunk=False) for reference in wanted]
+    nearest = max(range(len(wanted)), key=lambda n: matchers[n].ratio())
+    parts = list[str]()
+    for kind, i, j, first, last in matchers[nearest].get_opcodes():
+        more, less = " ".join(words[first:last]), " ".join(wanted[nearest][i:j])
+        told = [safe(more)] if kind == "equal" else [tag("ins", more) if more else "", tag("del", less) if less else ""]
+        parts += filter(None, told)
+    return Markup(" ".join(parts))
+
+
+def _picture(svg: str, told: str) -> Markup:
+    """A picture with colours of its own, in light and dark."""
+    held = base64.b64encode(svg.encode()).decode()
+    return tag("img", src=f"data:image/svg+xml;base64,{held}", alt=told, class_="blocks")
+
+
+def _built(made: Results) -> Section | None:
+    """Corpus, alignment, blocks and language model."""
+    sizes = [
+        [tag("code", size["text"]), *(f"{size[what]:,}" for what in ("lines", "words", "vocabulary"))]
+        for size in made["sizes"]
+    ]
+    told = [
+        ("pairs left to learn from", f"{made['lessons']:,}"),
+        ("alignment error", f"{made['alignment_error']:.1%}"),
+        ("blocks", f"{made['blocks']:,}"),
+        (f"{made['order']}-grams and shorter", f"{made['ngrams']:,}"),
+        ("perplexity of dev", number(made["perplexity"], 1)),
+    ]
+    about = (
+        "The languages have dictionaries, ambiguous words, synonyms, idioms and an order of words each, all drawn from "
+        "the seed; so the true alignment of words is known, and the one that was learnt is compared with it. Blocks "
+        "and language model are made of the training text; binary features learn from other pairs."
+    )
+    return section("built", "What was built", tag("p", about, class_="quiet"), facts(told),
+                   table("Text", ["", "lines", "words", "vocabulary"], sizes))  # fmt: skip
+
+
+def _stages(events: Sequence[Results]) -> Markup:
+    """What every stage took, when it was first gone through."""
+    seconds = {event["stage"]: event["seconds"] for event in events if event["event"] == "stage"}
+    most = max(seconds.values(), default=0.0)
+    rows = [
+        [title, duration(seconds[name]), bar(seconds[name], most)] for name, title in STAGES.items() if name in seconds
+    ]
+    return table(f"Stages: {duration(sum(seconds.values()))} in all", ["", "time", ""], rows)
