@@ -125,7 +125,7 @@ cdef inline row_t differ(
     row_t filled, id_t[::1] entries, id_t[::1] owners,
 ) except -1 nogil:
     """Write by what a candidate differs from what is usual, first what it has oftener; where the next one begins."""
-    cdef row_t e, i, group, run = 0
+    cdef row_t e, i, _, group, run = 0
     for e in range(start, end):
         run = run + 1 if e > start and held[e] == held[e - 1] else 1
         group = work[GROUP, held[e]]
@@ -138,7 +138,7 @@ cdef inline row_t differ(
                 filled += 1
     for i in range(often):
         group = work[OFTEN, i]
-        for e in range(work[HITS, group] if work[SEEN, group] == start else 0, work[USUAL, group]):
+        for _ in range(work[HITS, group] if work[SEEN, group] == start else 0, work[USUAL, group]):
             entries[filled] = <id_t>(size + work[NUMBER, group] - 1)
             owners[filled] = owner
             filled += 1
