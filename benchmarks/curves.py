@@ -44,6 +44,7 @@ FAMILIES = {
     "MIRA, PRO, MERT": ("mira", "mira-sentence", "mira-online", "pro", "pro-regularised", "mert"),
     "risk, expected BLEU": (
         "risk", "risk-annealed", "risk-l1", "xbleu-rprop", "xbleu-adagrad", "xbleu-sgd", "xbleu-fobos",
+        "xbleu-lbfgs",
     ),
 }  # fmt: skip
 HALVES = ("tuned on", "held out")

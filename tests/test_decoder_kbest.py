@@ -140,7 +140,7 @@ def test_none_are_refused(k, looks):
 
 def test_the_benchmark_runs(capsys):
     bench_kbest.main(1, 2, 3)
-    assert len(capsys.readouterr().out.splitlines()) == 13
+    assert len(capsys.readouterr().out.splitlines()) == 14
 
 
 @pytest.mark.parametrize("seed", range(3))
