@@ -44,9 +44,9 @@ def draw(
 
     Values that are not finite, or not positive where the axis is logarithmic, have no place and are left out.
     """
-    from matplotlib.ticker import MaxNLocator
-
     with _picture(path, bool(lines)) as axes:
+        from matplotlib.ticker import MaxNLocator
+
         for name, points, first, last in _families(lines):
             shown = [(at, value) for at, value in points if math.isfinite(value) and (value > 0 or not logarithmic)]
             axes.plot(
