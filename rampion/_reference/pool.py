@@ -67,12 +67,12 @@ def scatter(grouped: Part, pooled: Reals, low: int, high: int, gradient: Reals) 
     features, groups, feature_bounds = (
         array.tolist() for array in (grouped.features, grouped.groups, grouped.feature_bounds)
     )
-    plain, total, width = pooled.tolist(), gradient.tolist(), grouped.width
+    plain, total, width = pooled.tolist(), gradient[low:high].tolist(), grouped.width  # others fill in the rest
     for s, start in enumerate(grouped.group_bounds[:-1].tolist()):
         base = width * s + start
         for j in range(low, min(width, high)):
-            total[j] += plain[base + j]
+            total[j - low] += plain[base + j]
         for j in range(feature_bounds[s], feature_bounds[s + 1]):
             if low <= features[j] < high:
-                total[features[j]] += plain[base + width + groups[j]]
-    gradient[:] = total
+                total[features[j] - low] += plain[base + width + groups[j]]
+    gradient[low:high] = total
