@@ -56,6 +56,8 @@ sources = sorted([*Path("rampion/_core").glob("*.pyx"), *Path("decoder/_core").g
 modules = [Extension(".".join(source.with_suffix("").parts), [str(source)], **FLAGS) for source in sources]
 setup(
     cmdclass={"build_ext": Build},
-    ext_modules=cythonize(modules, compiler_directives=DIRECTIVES, build_dir=FOLDER, quiet=True, nthreads=os.cpu_count() or 1),
+    ext_modules=cythonize(
+        modules, compiler_directives=DIRECTIVES, build_dir=FOLDER, quiet=True, nthreads=os.cpu_count() or 1
+    ),
     options={"build": {"build_base": FOLDER}, "build_ext": {"parallel": True}},
 )
