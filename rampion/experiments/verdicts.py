@@ -70,16 +70,22 @@ class Claim(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Above:
-    """The first quantity is greater than the second, by more than that."""
+class Two:
+    """What claims about two quantities have in common."""
 
     first: Quantity
     second: Quantity
-    by: float = 0.0
 
     @property
     def quantities(self) -> tuple[Quantity, ...]:
         return self.first, self.second
+
+
+@dataclass(frozen=True, slots=True)
+class Above(Two):
+    """The first quantity is greater than the second, by more than that."""
+
+    by: float = 0.0
 
     def judge(self, outcomes: Outcomes) -> Judged:
         found = difference(self.first, self.second, outcomes)
@@ -89,15 +95,8 @@ class Above:
 
 
 @dataclass(frozen=True, slots=True)
-class Unbeaten:
+class Unbeaten(Two):
     """The second quantity is not clearly greater than the first."""
-
-    first: Quantity
-    second: Quantity
-
-    @property
-    def quantities(self) -> tuple[Quantity, ...]:
-        return self.first, self.second
 
     def judge(self, outcomes: Outcomes) -> Judged:
         found = difference(self.first, self.second, outcomes)
@@ -126,16 +125,10 @@ class Keener:
 
 
 @dataclass(frozen=True, slots=True)
-class Near:
+class Near(Two):
     """The two quantities differ by less than that."""
 
-    first: Quantity
-    second: Quantity
     by: float
-
-    @property
-    def quantities(self) -> tuple[Quantity, ...]:
-        return self.first, self.second
 
     def judge(self, outcomes: Outcomes) -> Judged:
         found = difference(self.first, self.second, outcomes)
@@ -145,17 +138,11 @@ class Near:
 
 
 @dataclass(frozen=True, slots=True)
-class Ratio:
+class Ratio(Two):
     """The first quantity is as many times the second as the bounds say."""
 
-    first: Quantity
-    second: Quantity
     least: float
     most: float
-
-    @property
-    def quantities(self) -> tuple[Quantity, ...]:
-        return self.first, self.second
 
     def judge(self, outcomes: Outcomes) -> Judged:
         logs = difference(self.first, self.second, outcomes, logarithmic=True)
