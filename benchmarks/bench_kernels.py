@@ -425,22 +425,31 @@ def pairs(load: Load) -> Race:
 
 
 def envelope(load: Load) -> Race:
-    """MERT's lines along the first feature, in order of slope."""
-    return envelope_race(load, np.lexsort((load.slopes, load.owner)).astype(np.uint32))
-
-
-def unsorted_envelope(load: Load) -> Race:
-    return envelope_race(load, np.arange(len(load.store), dtype=np.uint32))
-
-
-def envelope_race(load: Load, order: Array) -> Race:
-    intercepts, n = load.store.score(load.weights), len(load.store)
+    """MERT's lines along the first feature."""
+    intercepts, bounds, n = load.store.score(load.weights), load.store.bounds, len(load.store)
+    (flattest, steepest), (_, highest) = (extremes_of(values, bounds) for values in (load.slopes, intercepts))
     kept, starts, winners = np.empty(load.lists.longest, np.int64), np.zeros(n), np.zeros(n, np.int64)
     return Race(
-        "envelope", len(load.store.segments), "list",
-        lambda: (intercepts, load.slopes, order, load.store.bounds, kept, starts, winners),
+        "envelope", len(bounds) - 1, "list",
+        lambda: (intercepts, load.slopes, flattest, steepest, highest, bounds, kept, starts, winners),
         lambda arguments: arguments[-2:],
     )  # fmt: skip
+
+
+def extremes(load: Load) -> Race:
+    """Who has the least and the greatest slope."""
+    bounds = load.store.bounds
+    least, most = np.zeros((2, len(bounds) - 1), np.int64)
+    return Race(
+        "extremes", len(load.store), "candidate",
+        lambda: (load.slopes, bounds, least, most), lambda arguments: arguments[-2:],
+    )  # fmt: skip
+
+
+def extremes_of(values: Array, bounds: Array) -> tuple[Array, Array]:
+    least, most = np.empty((2, len(bounds) - 1), np.int64)
+    kernels("_core")["extremes"](values, bounds, least, most)
+    return least, most
 
 
 def sweep(load: Load) -> Race:
@@ -745,7 +754,7 @@ RACES: dict[str, Callable[[Load], Race]] = {
     "refine": refine,
     "pairs": pairs,
     "envelope": envelope,
-    "envelope, unsorted": unsorted_envelope,
+    "extremes": extremes,
     "sweep": sweep,
     "pack": pack,
     "intern": intern,

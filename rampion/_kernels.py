@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 MODULES = {
     "contrast": ("contrast", "side"),
-    "envelope": ("envelope", "sweep"),
+    "envelope": ("envelope", "extremes", "sweep"),
     "epoch": ("epoch",),
     "expect": ("expect",),
     "gather": ("gather",),
@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from rampion._core.contrast import contrast as contrast
     from rampion._core.contrast import side as side
     from rampion._core.envelope import envelope as envelope
+    from rampion._core.envelope import extremes as extremes
     from rampion._core.envelope import sweep as sweep
     from rampion._core.epoch import epoch as epoch
     from rampion._core.expect import expect as expect

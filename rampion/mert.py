@@ -102,11 +102,12 @@ class LineSearch(Solver):
 
 
 class _Line(NamedTuple):
-    """A direction over the axes, the slope of every candidate along it, and each list's candidates in a quick order."""
+    """A direction over the axes, the slope of every candidate along it, and who of each list has the least and most."""
 
     direction: Reals
     slopes: Reals
-    order: NDArray[np.uint32]
+    flattest: NDArray[np.int64]
+    steepest: NDArray[np.int64]
 
 
 def _axes(candidates: Candidates, sparse: int) -> NDArray[np.int64]:
@@ -129,19 +130,20 @@ class _Ground:
         self.reach = FARTHEST * max(1.0, float(np.abs(weights).max()))
         self.statistics = np.ascontiguousarray(batch.statistics, np.float64)  # sums of integers stay exact
         self.sorting: Literal["quicksort", "stable"] = "stable" if batch.statistics.dtype.kind == "f" else "quicksort"
-        self.anyhow = np.arange(len(batch.candidates), dtype=np.uint32)
-        self.lines = [self.sorted(self.line(direction)) for direction in np.eye(len(axes))]
+        self.lines = [self.line(direction) for direction in np.eye(len(axes))]
 
     def line(self, direction: Reals) -> _Line:
         ahead = np.zeros(len(self.origin))
         ahead[self.axes] = direction
-        return _Line(direction, self.batch.candidates.score(ahead), self.anyhow)
+        slopes = self.batch.candidates.score(ahead)
+        return _Line(direction, slopes, *self.extremes(slopes))
 
-    def sorted(self, line: _Line) -> _Line:
-        """The line with its candidates in order of slope, which takes longer than one look along it."""
-        order = np.argsort(line.slopes)
-        owner = np.repeat(np.arange(len(self.batch.candidates.segments)), np.diff(self.batch.candidates.bounds))
-        return line._replace(order=order[np.argsort(owner[order], kind="stable")].astype(np.uint32))
+    def extremes(self, values: Reals) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Who of every list has the least and the greatest."""
+        bounds = self.batch.candidates.bounds
+        least, most = np.empty((2, len(bounds) - 1), np.int64)
+        _kernels.extremes(values, bounds, least, most)
+        return least, most
 
     def height(self, totals: Reals) -> Reals:
         """The metric of sums of statistics, higher is better."""
@@ -175,12 +177,13 @@ class _Walk:
 
     def stand(self, weights: Reals) -> None:
         self.weights, self.scores = weights, self.ground.batch.scores(weights)
+        self.highest = self.ground.extremes(self.scores)[1]
         self.value = self.ground.value(weights, self.scores)
 
     def look(self, line: _Line) -> tuple[float, float]:
         """How high the best interval of a line is, the one nearest to where the walk stands, and how far away."""
-        bounds = self.ground.batch.candidates.bounds
-        count = _kernels.envelope(self.scores, line.slopes, line.order, bounds, self.kept, self.starts, self.winners)
+        bounds, room = self.ground.batch.candidates.bounds, (self.kept, self.starts, self.winners)
+        count = _kernels.envelope(self.scores, *line[1:], self.highest, bounds, *room)
         order = np.argsort(self.starts[:count], kind=self.ground.sorting)
         within, out = (NARROWEST, self.ground.reach), (self.total, self.spots, self.totals)
         count = _kernels.sweep(self.starts, self.winners, order, self.ground.statistics, *within, *out)
@@ -198,13 +201,13 @@ class _Walk:
         least = self.solver.gain * abs(self.value)
         if not height > self.value + least:
             return False
-        before = self.weights, self.scores, self.value
+        before = self.weights, self.scores, self.highest, self.value
         weights = self.weights.copy()
         weights[self.ground.axes] += spot * line.direction
         self.stand(weights)
-        if self.value > before[2] + least:
+        if self.value > before[-1] + least:
             return True
-        self.weights, self.scores, self.value = before
+        self.weights, self.scores, self.highest, self.value = before
         return False
 
     def random_line(self) -> _Line:

@@ -1,9 +1,12 @@
-from rampion.candidates import Ids, Offsets, Reals
+from rampion.candidates import Offsets, Reals
 
+def extremes(values: Reals, bounds: Offsets, least: Offsets, most: Offsets) -> None: ...
 def envelope(
     intercepts: Reals,
     slopes: Reals,
-    order: Ids,
+    flattest: Offsets,
+    steepest: Offsets,
+    highest: Offsets,
     bounds: Offsets,
     kept: Offsets,
     starts: Reals,

@@ -6,41 +6,81 @@ Twin: rampion/_reference/envelope.py
 
 from libc.math cimport INFINITY
 
-from rampion._core.types cimport id_t, real, row_t
+from rampion._core.types cimport real, row_t
+
+cdef enum:
+    DEPTH = 2  # chords of chords: what they leave is soon sorted
+
+
+def extremes(const real[::1] values, const row_t[::1] bounds, row_t[::1] least, row_t[::1] most):    # OUT least, most
+    """Who of every list has the least and the greatest value, the earliest of equals; where its list would begin if
+    there is nobody."""
+    cdef row_t s, i, low, high
+    with nogil:
+        for s in range(bounds.shape[0] - 1):
+            low = high = bounds[s]
+            for i in range(bounds[s] + 1, bounds[s + 1]):
+                if values[i] < values[low]:
+                    low = i
+                if values[i] > values[high]:
+                    high = i
+            least[s], most[s] = low, high
+
+
+cdef inline real chord(const real[::1] intercepts, const real[::1] slopes, row_t i, row_t k) except? -1.0 nogil:
+    """How fast the lines between two of the envelope may fall from i towards k, with a slack of 1e-9, which is far
+    above the rounding of the test: what falls faster lies strictly below the envelope."""
+    if slopes[i] == slopes[k]:
+        return 0.0
+    return (1.0 + 1e-9) * ((intercepts[i] - intercepts[k]) / (slopes[k] - slopes[i]))
 
 
 cdef inline row_t contend(
-    const real[::1] intercepts, const real[::1] slopes, const id_t[::1] order, row_t start, row_t end, row_t[::1] kept
+    const real[::1] intercepts, const real[::1] slopes, row_t low, row_t high, row_t top, row_t start, row_t end,
+    row_t[::1] kept,
 ) except -1 nogil:
-    """Keep, in order, those not clearly below the chords from the highest line to the flattest and to the steepest.
-
-    What is left out lies strictly below the envelope: the slack of 1e-9 is far above the rounding of the test.
-    """
-    cdef row_t low = start, high = start, top = start, i, k, count = 0
-    cdef real height = intercepts[start], least = slopes[start], most = least, slope, fall = 0.0, rise = 0.0
-    cdef real left, right
-    for i in range(start + 1, end):
-        if intercepts[i] > height:
-            height = intercepts[i]
-            top = i
-        if slopes[i] < least:
-            least = slopes[i]
-            low = i
-        if slopes[i] > most:
-            most = slopes[i]
-            high = i
-    slope = slopes[top]
-    if least < slope:
-        fall = -(1.0 + 1e-9) * ((height - intercepts[low]) / (slope - least))
-    if most > slope:
-        rise = (1.0 + 1e-9) * ((height - intercepts[high]) / (most - slope))
-    for k in range(start, end):
-        i = order[k]
+    """Keep, in order, those not clearly below the chords from the highest line to the flattest and to the steepest."""
+    cdef row_t i, count = 0
+    cdef real height = intercepts[top], slope = slopes[top], left, right
+    cdef real fall = chord(intercepts, slopes, top, low), rise = chord(intercepts, slopes, top, high)
+    for i in range(start, end):
         left = (slopes[i] - slope) * fall
         right = (slopes[i] - slope) * rise
         kept[count] = i
         count += not height - intercepts[i] > (right if right > left else left)
     return count
+
+
+cdef row_t narrow(
+    const real[::1] intercepts, const real[::1] slopes, row_t low, row_t high, int depth, row_t[::1] kept, row_t count,
+) except -1 nogil:
+    """Of the lines kept between two of the envelope, only those not clearly below the chords to the one that is
+    highest above the chord of the two; and the same again on both sides."""
+    cdef row_t c, i, top = -1, left = 0
+    cdef real ahead, most = 0.0, away, slope = slopes[low], height = intercepts[low], fall, rise
+    if not slope < slopes[high]:
+        return count
+    ahead = (height - intercepts[high]) / (slopes[high] - slope)
+    for c in range(count):
+        i = kept[c]
+        away = intercepts[i] - height + (slopes[i] - slope) * ahead
+        if slope < slopes[i] < slopes[high] and away > most:
+            top = i
+            most = away
+    if top < 0:
+        return count
+    height = intercepts[top]
+    fall, rise = chord(intercepts, slopes, top, low), chord(intercepts, slopes, top, high)
+    for c in range(count):
+        i = kept[c]
+        away = slopes[i] - slopes[top]
+        away *= fall if away < 0.0 else rise
+        kept[left] = i
+        left += not (slope < slopes[i] < slopes[high] and height - intercepts[i] > away)
+    if depth > 1:
+        left = narrow(intercepts, slopes, low, top, depth - 1, kept, left)
+        left = narrow(intercepts, slopes, top, high, depth - 1, kept, left)
+    return left
 
 
 cdef inline bint precedes(const real[::1] intercepts, const real[::1] slopes, row_t i, row_t k) except -1 nogil:
@@ -99,19 +139,22 @@ cdef inline row_t climb(
 
 
 def envelope(
-    const real[::1] intercepts, const real[::1] slopes, const id_t[::1] order, const row_t[::1] bounds,
+    const real[::1] intercepts, const real[::1] slopes, const row_t[::1] flattest, const row_t[::1] steepest,
+    const row_t[::1] highest, const row_t[::1] bounds,
     row_t[::1] kept, real[::1] starts, row_t[::1] winners,    # OUT
 ):
     """Fill, list after list from left to right, where each winner's reign starts; return how many there are.
 
-    A list's first reign starts at -inf, and the earliest of equal lines wins. order may be any permutation of each
-    list; sorted by slope it is quickest. kept is room for the longest list.
+    A list's first reign starts at -inf, and the earliest of equal lines wins. Who is flattest, steepest and highest
+    is told by `extremes`. kept is room for the longest list.
     """
     cdef row_t s, size, count = 0
     with nogil:
         for s in range(bounds.shape[0] - 1):
             if bounds[s] < bounds[s + 1]:
-                size = contend(intercepts, slopes, order, bounds[s], bounds[s + 1], kept)
+                size = contend(intercepts, slopes, flattest[s], steepest[s], highest[s], bounds[s], bounds[s + 1], kept)
+                size = narrow(intercepts, slopes, flattest[s], highest[s], DEPTH, kept, size)
+                size = narrow(intercepts, slopes, highest[s], steepest[s], DEPTH, kept, size)
                 sort(intercepts, slopes, kept, size)
                 count = climb(intercepts, slopes, kept, size, starts, winners, count)
     return count

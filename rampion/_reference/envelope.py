@@ -11,13 +11,24 @@ from math import inf
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rampion.candidates import Ids, Offsets, Reals
+    from rampion.candidates import Offsets, Reals
+
+
+def extremes(values: Reals, bounds: Offsets, least: Offsets, most: Offsets) -> None:
+    """Who of every list has the least and the greatest value, the earliest of equals; where its list would begin if
+    there is nobody."""
+    known = values.tolist()
+    for s, (start, end) in enumerate(pairwise(bounds.tolist())):
+        least[s] = min(range(start, end), key=known.__getitem__, default=start)
+        most[s] = max(range(start, end), key=known.__getitem__, default=start)
 
 
 def envelope(
     intercepts: Reals,
     slopes: Reals,
-    order: Ids,
+    flattest: Offsets,
+    steepest: Offsets,
+    highest: Offsets,
     bounds: Offsets,
     kept: Offsets,
     starts: Reals,
@@ -25,8 +36,8 @@ def envelope(
 ) -> int:
     """Fill, list after list from left to right, where each winner's reign starts; return how many there are.
 
-    A list's first reign starts at -inf, and the earliest of equal lines wins. order may be any permutation of each
-    list; sorted by slope it is quickest. kept is room for the longest list.
+    A list's first reign starts at -inf, and the earliest of equal lines wins. Who is flattest, steepest and highest
+    is told by `extremes`. kept is room for the longest list.
     """
     heights, rises = intercepts.tolist(), slopes.tolist()
     filled: list[tuple[float, int]] = []
