@@ -6,6 +6,8 @@
 
 import os
 import shutil
+import subprocess
+import sys
 import sysconfig
 import zlib
 from pathlib import Path
@@ -52,12 +54,27 @@ class Build(build_ext):
         super().copy_extensions_to_source()
 
 
+# What all modules need of memoryviews is compiled once.
+SHARED = "rampion._core._shared"
+shared = Path(FOLDER, "_shared.c")
+if not shared.exists():
+    shared.parent.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-m", "cython", "-X", "freethreading_compatible=True", f"--generate-shared={shared}"]
+    subprocess.run(command, check=True)
 sources = sorted([*Path("rampion/_core").glob("*.pyx"), *Path("decoder/_core").glob("*.pyx")])
 modules = [Extension(".".join(source.with_suffix("").parts), [str(source)], **FLAGS) for source in sources]
 setup(
     cmdclass={"build_ext": Build},
-    ext_modules=cythonize(
-        modules, compiler_directives=DIRECTIVES, build_dir=FOLDER, quiet=True, nthreads=os.cpu_count() or 1
-    ),
+    ext_modules=[
+        Extension(SHARED, [str(shared)], **FLAGS),
+        *cythonize(
+            modules,
+            compiler_directives=DIRECTIVES,
+            shared_utility_qualified_name=SHARED,
+            build_dir=FOLDER,
+            quiet=True,
+            nthreads=os.cpu_count() or 1,
+        ),
+    ],
     options={"build": {"build_base": FOLDER}, "build_ext": {"parallel": True}},
 )
