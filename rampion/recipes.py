@@ -167,6 +167,7 @@ _XBLEU: dict[str, Any] = {
     "metric": "bleu:he-deng", "alpha": 1.0, "base": "start", "keep": "dev", "cite": "wuebker2015",
 }  # fmt: skip
 
+# L-BFGS goes all the way to the least loss, and one list leaves it free where the next will be: lists are merged.
 RECIPES = {
     #                        loss                        optimiser                             candidates
     "rampion":          Recipe(LOSSES["ramp3"],            _ssd(),                               Replace(), cite="gimpel2012", note="A1: Algorithm 1"),
@@ -174,9 +175,9 @@ RECIPES = {
     "rampion-mira":     Recipe(LOSSES["ramp3"],            Cccp(Descent(Mira(0.01), epochs=5)),  Replace(), cite="gimpel2012", note="A3: passive-aggressive steps inside CCCP, sec. 3.1"),
     "ramp1":            Recipe(LOSSES["ramp1"],            _ssd(),                               Replace(), cite="gimpel2012", note="A4: eq. 6; knows no oracle and is expected to fail"),
     "ramp2":            Recipe(LOSSES["ramp2"],            _ssd(),                               Replace(), cite="gimpel2012", note="A5: eq. 7"),
-    "soft-ramp1":       Recipe(LOSSES["soft-ramp1"],       Lbfgs(l2=1.0),                        Replace(), cite="gimpel2012", note="A6: the Jensen risk bound, sec. 3.4"),
-    "soft-ramp2":       Recipe(LOSSES["soft-ramp2"],       Lbfgs(l2=1.0),                        Replace(), cite="gimpel2012", note="A7: sec. 3.4"),
-    "soft-ramp3":       Recipe(LOSSES["soft-ramp3"],       Lbfgs(l2=1.0),                        Replace(), cite="gimpel2012", note="A8: sec. 3.4"),
+    "soft-ramp1":       Recipe(LOSSES["soft-ramp1"],       Lbfgs(l2=1.0),                        Merge(),   still=1e-5,cite="gimpel2012", note="A6: the Jensen risk bound, sec. 3.4"),
+    "soft-ramp2":       Recipe(LOSSES["soft-ramp2"],       Lbfgs(l2=1.0),                        Merge(),   still=1e-5,cite="gimpel2012", note="A7: sec. 3.4"),
+    "soft-ramp3":       Recipe(LOSSES["soft-ramp3"],       Lbfgs(l2=1.0),                        Merge(),   still=1e-5,cite="gimpel2012", note="A8: sec. 3.4"),
     "soft-hope-ramp3":  Recipe(LOSSES["soft-hope-ramp3"],  _ssd(),                               Replace(), cite="gimpel2012", note="A9: one side soft, fig. 2"),
     "soft-fear-ramp3":  Recipe(LOSSES["soft-fear-ramp3"],  _ssd(),                               Replace(), cite="gimpel2012", note="A9: one side soft, fig. 2"),
     "perceptron":       Recipe(LOSSES["perceptron"],       _ssd(rate=1e-3, l2=0.0),              Replace(), cite="liang2006", note="A11: eq. 9 of gimpel2012; lists that reach no reference take no part"),
@@ -186,11 +187,11 @@ RECIPES = {
     "averaged-kbest-perceptron": Recipe(LOSSES["kbest-perceptron"], _sweep(), Replace(), cite="liang2006", note="A12: eq. 10 of gimpel2012, online, averaged"),
     "averaged-gamma-perceptron": Recipe(LOSSES["gamma-perceptron"], _sweep(), Replace(), alpha=1.0, cite="gimpel2012", note="A13: eq. 11 with gamma = 10, online, averaged"),
     "hinge":            Recipe(LOSSES["hinge"],            _ssd(),                               Replace(), cite="gimpel2012", note="A15: eq. 13; lists that reach no reference take no part"),
-    "softmax-margin":   Recipe(LOSSES["softmax-margin"],   Cccp(Lbfgs(l2=1.0)),                  Replace(), alpha=1.0, cite="gimpel2010", note="A16: sec. 3.4 of gimpel2012"),
-    "log":              Recipe(LOSSES["log"],              Cccp(Lbfgs(l2=1.0)),                  Replace(), cite="gimpel2012", note="A17: sec. 2"),
-    "latent-log":       Recipe(LOSSES["latent-log"],       Lbfgs(l2=1.0),                        Replace(), cite="gimpel2012", note="A18: sec. 3.4"),
-    "och-ney":          Recipe(LOSSES["och-ney"],          Cccp(Lbfgs(l2=1.0)),                  Replace(), cite="och2002", note="A19: the list's oracle as reference"),
-    "hope-log":         Recipe(LOSSES["hope-log"],         Cccp(Lbfgs(l2=1.0)),                  Replace(), cite="och2002", note="A19: the hope as reference"),
+    "softmax-margin":   Recipe(LOSSES["softmax-margin"],   Cccp(Lbfgs(l2=1.0)),                  Merge(),   still=1e-5,alpha=1.0, cite="gimpel2010", note="A16: sec. 3.4 of gimpel2012"),
+    "log":              Recipe(LOSSES["log"],              Cccp(Lbfgs(l2=1.0)),                  Merge(),   still=1e-5,cite="gimpel2012", note="A17: sec. 2"),
+    "latent-log":       Recipe(LOSSES["latent-log"],       Lbfgs(l2=1.0),                        Merge(),   still=1e-5,cite="gimpel2012", note="A18: sec. 3.4"),
+    "och-ney":          Recipe(LOSSES["och-ney"],          Cccp(Lbfgs(l2=1.0)),                  Merge(),   still=1e-5,cite="och2002", note="A19: the list's oracle as reference"),
+    "hope-log":         Recipe(LOSSES["hope-log"],         Cccp(Lbfgs(l2=1.0)),                  Merge(),   still=1e-5,cite="och2002", note="A19: the hope as reference"),
     "mira":             Recipe(LOSSES["ramp3"],            Best(BatchMira(0.01, epochs=60)),     Merge(), k=100, iterations=25, still=1e-5, cite="cherry2012", note="A24: batch MIRA; costs are BLEU in a pseudo-corpus, the averaged weights of the best epoch"),
     "mira-sentence":    Recipe(LOSSES["ramp3"],            Best(_pa(epochs=60)),                 Merge(), k=100, iterations=25, still=1e-5, cite="cherry2012", note="A24 with sentence costs, for any metric"),
     "mira-online":      Recipe(LOSSES["oracle-worst"],     _pa(epochs=15),                       Replace(), k=250, cite="crammer2006", note="A25: k-best MIRA as in cdec; the list's oracle against its worst"),
