@@ -33,14 +33,19 @@ COLUMNS = (
     "PhraseST", "PhraseTS", "LexST", "LexTS", "ModelOne",
     "BackM", "BackS", "BackD", "ForeM", "ForeS", "ForeD",
 )  # fmt: skip
+LEARNT = (  # of a condensed set (decoder/condense.py): sums of learnt weights
+    "LearntPairs", "LearntWords", "LearntT1", "LearntT2",
+    "LearntBackM", "LearntBackS", "LearntBackD", "LearntForeM", "LearntForeS", "LearntForeD",
+)  # fmt: skip
 
 
 class Blocks(NamedTuple):
     """What kernels see. Block b joins source phrase sources[b] and target phrase targets[b].
 
     The words of source phrase p are source_words[source_bounds[p]:source_bounds[p + 1]]; its blocks are firsts[p] to
-    firsts[p + 1], the most frequent first. values[b] are log-probabilities, a column each of COLUMNS. slots is a
-    table of source phrases with open addressing: 0 is empty, otherwise phrase + 1; IDENTITY and BOUNDARY are not there.
+    firsts[p + 1], the most frequent first. values[b] are log-probabilities, a column each of COLUMNS; in a condensed
+    set columns of LEARNT follow. slots is a table of source phrases with open addressing: 0 is empty, otherwise
+    phrase + 1; IDENTITY and BOUNDARY are not there.
     """
 
     source_words: Ids
@@ -53,6 +58,11 @@ class Blocks(NamedTuple):
     counts: Ids
     values: Reals
     slots: Ids
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns of values."""
+        return (*COLUMNS, *LEARNT)[: self.values.shape[1]]
 
 
 class Vocabularies(NamedTuple):
@@ -283,7 +293,8 @@ def _fit(blocks: Blocks, jumps: Jumps, sources: int, targets: int) -> bool:
         and (np.diff(blocks.source_bounds) > 0).all() and (np.diff(blocks.target_bounds) > 0).all()
         and len(blocks.firsts) == len(blocks.source_bounds) and blocks.firsts[-1] == count
         and blocks.targets.max(initial=0) < len(blocks.target_bounds) - 1
-        and len(blocks.counts) == count > BOUNDARY and blocks.values.shape == (count, len(COLUMNS))
+        and len(blocks.counts) == count > BOUNDARY and len(blocks.values) == count
+        and blocks.values.shape[1] in (len(COLUMNS), len(COLUMNS) + len(LEARNT))
         and np.count_nonzero(blocks.slots) < len(blocks.slots) and len(blocks.slots) & (len(blocks.slots) - 1) == 0
         and blocks.slots.max(initial=0) < len(blocks.source_bounds)
         and jumps.out.shape == jumps.into.shape == (sources, jumps.out.shape[1] | 1)

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from decoder.blocks import COLUMNS, BlockSet
+from decoder.blocks import COLUMNS, LEARNT, BlockSet
 from decoder.candidates import candidates
 from decoder.dense import DENSE, FOURTEEN, SEVEN, dense, spoken, surface
 from decoder.dense import texts as spelt
@@ -37,19 +37,20 @@ Reals = NDArray[np.float64]
 Offsets = NDArray[np.int64]
 Ids = NDArray[np.uint32]
 
-SETS = {"seven": SEVEN, "fourteen": FOURTEEN}
+SETS = {"seven": SEVEN, "fourteen": FOURTEEN, "learnt": LEARNT}
 BATCH = 64  # sentences that go through the kernels together
 
-# What tuning starts from: Moses' defaults, for the same features (S10.10).
+# What tuning starts from: Moses' defaults, for the same features (S10.10); LEARNT were trained with weight 1.
 INITIAL = (
     {"PhraseST": 0.2, "PhraseTS": 0.2, "LexST": 0.2, "LexTS": 0.2, "ModelOne": 0.2, "Phrases": 0.2, "Words": 1.0}
     | {"LM": 0.5, "LMFirst": 0.5, "LMRest": 0.5, "Jump": 0.3, "JumpOut": 0.3, "JumpIn": 0.3}
     | dict.fromkeys(COLUMNS[5:], 0.3)
+    | dict.fromkeys(LEARNT, 1.0)
 )
 
 
 def features_of(which: str) -> tuple[tuple[str, ...], str]:
-    """Real-valued features and templates by name, divided by commas; seven and fourteen are sets of the former."""
+    """Real-valued features and templates by name, with commas between; seven, fourteen, learnt are sets of them."""
     names, templates = list[str](), list[str]()
     for name in filter(None, which.split(",")):
         if name in SETS or name in DENSE:
@@ -115,6 +116,11 @@ class BlockDecoder:
             if self.features not in SETS:
                 raise RecipeError(f"the features {self.features} need a language model; give one, or leave LM out")
             names = tuple(name for name in names if not name.startswith("LM"))
+        if missing := [name for name in names if name in LEARNT and name not in self.blocks.blocks.columns]:
+            raise RecipeError(
+                f"the features {self.features} need condensed blocks, which these are not; condense weights into them "
+                f"(rampion condense), or leave {missing[0]} out"
+            )
         known = self.lm.ids(self.blocks.vocabularies.target.texts())[0] if self.lm else np.zeros(0, np.uint32)
         object.__setattr__(self, "_lm_words", known)
         object.__setattr__(self, "names", names)

@@ -5,6 +5,8 @@ words for those of the language model, </s> last.
 
     PhraseST (a)  PhraseTS  LexST  LexTS  ModelOne (b)     columns of the blocks (decoder/blocks.py)
     BackM BackS BackD, ForeM ForeS ForeD                   the same, each counted when that move happens
+    LearntPairs LearntWords LearntT1 LearntT2,             columns of condensed blocks (decoder/condense.py); those of
+    LearntBack*, LearntFore*                               moves count when the move happens
     Phrases, Words (g), Jump                               1 a block, 1 a word, -|start - end of the last block|
     JumpOut (e), JumpIn (f)                                log-probability of the jump (decoder/jumps.py)
     LM; LMFirst (c), LMRest (d)                            of all words; of the first of each block, and of the others
@@ -19,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decoder import _kernels
-from decoder.blocks import COLUMNS, Blocks
+from decoder.blocks import COLUMNS, LEARNT, Blocks
 from decoder.options import Derivations, Options, Sentences
 from rampion.text import Texts
 from rampion.vocab import Names
@@ -28,7 +30,7 @@ Reals = NDArray[np.float64]
 Ids = NDArray[np.uint32]
 Offsets = NDArray[np.int64]
 
-DENSE = (*COLUMNS, "Phrases", "Words", "Jump", "JumpOut", "JumpIn", "LM", "LMFirst", "LMRest")
+DENSE = (*COLUMNS, "Phrases", "Words", "Jump", "JumpOut", "JumpIn", "LM", "LMFirst", "LMRest", *LEARNT)
 SEVEN = ("PhraseST", "ModelOne", "LMFirst", "LMRest", "JumpOut", "JumpIn", "Words")
 FOURTEEN = ("PhraseST", "PhraseTS", "LexST", "LexTS", "Phrases", "LM", "Words", "Jump", *COLUMNS[5:])
 
@@ -55,7 +57,7 @@ def dense(
     """The values of every derivation, a column a name.
 
     logs are those of all words that `spoken` tells, and of </s> after each derivation; without any, LM columns are 0,
-    as are JumpOut and JumpIn if jumps know no word.
+    as are JumpOut and JumpIn if jumps know no word, and those of LEARNT if the blocks are not condensed.
     """
     values = np.empty((len(derivations.scores), len(DENSE)))
     _kernels.worth(sentences, options, blocks, jumps, logs, derivations, values)

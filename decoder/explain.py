@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from decoder.blocks import COLUMNS, IDENTITY
+from decoder.blocks import COLUMNS, IDENTITY, LEARNT
 from decoder.decoder import Batch, BlockDecoder
 from decoder.dense import spoken
 from decoder.kbest import kbest
@@ -22,7 +22,7 @@ from rampion.spans import chained
 from rampion.text import Texts
 
 LETTERS = "RLN"
-FORE = COLUMNS.index("ForeM")
+FORES = COLUMNS.index("ForeM"), len(COLUMNS) + LEARNT.index("LearntForeM")
 CELL, CHARACTER, MARGIN = 30, 7.3, 14  # pixels: a word of the grid, a letter, the border
 
 
@@ -221,8 +221,9 @@ def _firings(
             option, block = derivations.steps[end - 1], int(batch.options.blocks[derivations.steps[end - 1]])
             turn = MONOTONE if batch.options.ends[option] == len(batch.sentences.words) else DISCONTINUOUS
             counts[d] -= Counter([leaving(block, turn)])
-            if (name := COLUMNS[FORE + turn]) in system.names:
-                values[d, system.names.index(name)] -= columns[block, FORE + turn]
+            for column in (fore + turn for fore in FORES if fore < columns.shape[1]):
+                if (name := system.blocks.blocks.columns[column]) in system.names:
+                    values[d, system.names.index(name)] -= columns[block, column]
     names = [list(system.templates.names(np.array(list(count), np.uint64))) for count in counts]
     return [
         dict(zip(system.names, row.tolist(), strict=True)) | dict(zip(said, count.values(), strict=True))

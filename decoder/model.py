@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decoder import _kernels
-from decoder.blocks import COLUMNS, Blocks
+from decoder.blocks import LEARNT, Blocks
 from decoder.dense import DENSE
 from decoder.jumps import Jumps
 from decoder.lm import GRAM, UNIGRAM, Lm, Table
@@ -97,10 +97,12 @@ class Model:
                 raise InputError(f"the weight of {name} is {weight}; a decoder needs finite weights")
         if jumps is None and (missing := [name for name in DISTORTION if dense.get(name)]):
             raise InputError(f"{missing[0]} has a weight, but jumps have no model; give one, or no weight")
+        if missing := [name for name in LEARNT if dense.get(name) and name not in blocks.columns]:
+            raise InputError(f"{missing[0]} has a weight, but the blocks are not condensed; give others, or no weight")
         slots = _roomy(keys)
         sifter = np.zeros(int(SIFT * len(slots)) + 1, np.uint8)
         _kernels.sift(slots, sifter)
-        columns = np.array([dense.get(name, 0.0) for name in COLUMNS])
+        columns = np.array([dense.get(name, 0.0) for name in blocks.columns])
         phrases, words, jump, jump_out, jump_in = (
             float(dense.get(name, 0.0)) for name in ("Phrases", "Words", "Jump", *DISTORTION)
         )

@@ -52,6 +52,7 @@ DECODER_FLOW = (
     "templates",
     "dense candidates",
     "model",
+    "condense channels",
     "search",
     "kbest oracle",
     "cube lattice counts",

@@ -19,7 +19,7 @@ from decoder._core import emit as core_emit
 from decoder._core import spell as core_spell
 from decoder._reference import emit as reference_emit
 from decoder._reference import spell as reference_spell
-from decoder.blocks import COLUMNS, SPECIAL, Blocks, Vocabularies
+from decoder.blocks import COLUMNS, LEARNT, SPECIAL, Blocks, Vocabularies
 from decoder.candidates import candidates
 from decoder.dense import DENSE, FOURTEEN, SEVEN, dense, spoken, surface, texts
 from decoder.options import Derivations, Options, Sentences
@@ -74,7 +74,8 @@ def make(seed: int, which: str = EVERYTHING, sentences: int = 3, each: int = 4) 
         some = {tuple(rng.choices(range(3, len(target)), k=rng.randint(1, 4))) for _ in range(rng.randint(1, 2))}
         pairs += [(p, said) for said in sorted(some)]
     said = [(0,), (1,), *sorted({said for _, said in pairs[2:]})]
-    values = np.array([[rng.uniform(-3, 0) for _ in COLUMNS] for _ in pairs], np.float32)
+    width = len(COLUMNS) + seed % 2 * len(LEARNT)
+    values = np.array([[rng.uniform(-3, 0) for _ in range(width)] for _ in pairs], np.float32)
     values[:2] = 0
     owners = row([p for p, _ in pairs], np.uint32)
     blocks = Blocks(
@@ -307,8 +308,11 @@ def test_dense_values_are_what_the_definitions_say(seed):
         mine = iter(logs[bounds[d] + d :].tolist())
         end, before = 0, 1
         for one, back, fore in zip(steps, backward(spans), forward(spans, len(line)), strict=True):
-            columns = dict(zip(COLUMNS, case.templates.blocks.values[one.block].tolist(), strict=True))
+            own = case.templates.blocks
+            columns = dict(zip(own.columns, own.values[one.block].tolist(), strict=True))
             for name in (*COLUMNS[:5], f"Back{back}", f"Fore{fore}"):
+                expected[name] += columns[name]
+            for name in (*LEARNT[:4], f"LearntBack{back}", f"LearntFore{fore}") if len(columns) > len(COLUMNS) else ():
                 expected[name] += columns[name]
             expected["Phrases"] += 1
             expected["Words"] += len(one.said)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from itertools import chain, pairwise
 from typing import NamedTuple
@@ -17,7 +18,7 @@ from decoder._core import search as compiled
 from decoder._reference import model as plain_model
 from decoder._reference import search as plain
 from decoder._reference import templates
-from decoder.blocks import BOUNDARY, START, UNKNOWN, Blocks, Vocabularies
+from decoder.blocks import BOUNDARY, COLUMNS, LEARNT, START, UNKNOWN, Blocks, Vocabularies
 from decoder.dense import DENSE
 from decoder.dense import dense as dense_values
 from decoder.jumps import Jumps
@@ -69,7 +70,8 @@ def task(seed: int, lengths: list[int], longest: int = 3, most: int = 2, vocabul
     flat = [np.array(list(chain(*phrases)), np.uint32) for phrases in (sources, targets)]
     bounds = [np.cumsum([0, *map(len, phrases)]) for phrases in (sources, targets)]
     pairs = np.array(joined, np.uint32)
-    values = rng.integers(-3, 4, (len(joined), 11)).astype(np.float32)
+    values = rng.integers(-3, 4, (len(joined), len(COLUMNS) + len(LEARNT))).astype(np.float32)
+    values[BOUNDARY] = 0
     blocks = Blocks(
         flat[0], bounds[0], flat[1], bounds[1], np.zeros(1, np.int64), pairs[:, 0].copy(), pairs[:, 1].copy(),
         np.ones(len(pairs), np.uint32), values, np.zeros(1, np.uint32),
@@ -114,10 +116,11 @@ def features(task: Task, mask: int, s: int, steps: tuple[int, ...], reordering: 
         keys += templates.source_keys(mask, int(blocks.sources[last]), source, jump, last_word, heard[0])
         keys += templates.join_keys(mask, int(blocks.targets[last]), target, before, said)
         values = blocks.values[block].tolist()
-        for name, value in zip(DENSE[:5], values[:5], strict=True):
-            dense[name] += value
-        dense[DENSE[5 + BACKWARD[move]]] += values[5 + BACKWARD[move]]
-        dense[DENSE[8 + FORWARD[following]]] += values[8 + FORWARD[following]]
+        turns = "MSD"[BACKWARD[move]], "MSD"[FORWARD[following]]
+        for name, value in zip(blocks.columns, values, strict=True):
+            moving = re.fullmatch(r"(?:Learnt)?(Back|Fore)(\w)", name)
+            if moving is None or moving[2] == turns[moving[1] == "Fore"]:
+                dense[name] += value
         dense["Phrases"] += 1
         dense["Words"] += len(said)
         dense["Jump"] -= abs(gap)
@@ -297,10 +300,14 @@ def test_a_sentence_of_eight_words():
     whole=st.booleans(),
     order=st.integers(0, 4),
     rated=st.booleans(),
+    learnt=st.booleans(),
 )
-def test_kernels_equal_their_twins(seed, lengths, mask, way, beam, pops, threshold, whole, order, rated):
+def test_kernels_equal_their_twins(seed, lengths, mask, way, beam, pops, threshold, whole, order, rated, learnt):
     found = task(seed, lengths, most=4)
     keys, dense = weighed(found, mask, seed, whole, MON)
+    if not learnt:
+        found = found._replace(blocks=found.blocks._replace(values=found.blocks.values[:, : len(COLUMNS)].copy()))
+        dense = {name: weight for name, weight in dense.items() if name not in LEARNT}
     spoken = (language(seed, order), np.arange(8, dtype=np.uint32)) if order else (None, None)
     far = Jumps(*np.random.default_rng(seed).normal(size=(2, 8, 5)).astype(np.float32)) if seed % 2 else None
     dense |= {"JumpOut": 0.7, "JumpIn": -0.2} if far else {}

@@ -28,6 +28,10 @@ cdef enum:
     LM = 16
     LM_FIRST = 17
     LM_REST = 18
+    LEARNT = 19
+    BEHIND = 8  # so much farther behind are learnt columns here than among those of blocks
+    LEARNT_BACK = 23
+    LEARNT_FORE = 26
 
 
 def emit(sentences, options, blocks, extras, key_t mask, derivations, row_t done, row_t[::1] bounds, key_t[::1] keys):
@@ -101,6 +105,7 @@ def worth(sentences, options, blocks, jumps, logs, derivations, real[:, ::1] val
     cdef row_t s, d, i, w = 0, first, length, start, last_start, last_end, free, block, last, jump, column
     cdef row_t reach = out.shape[1] // 2
     cdef int move
+    cdef bint learnt = columns.shape[1] > LEARNT - BEHIND
     with nogil:
         for s in range(sentence_bounds.shape[0] - 1):
             first, length = sentence_bounds[s], sentence_bounds[s + 1] - sentence_bounds[s]
@@ -116,6 +121,13 @@ def worth(sentences, options, blocks, jumps, logs, derivations, real[:, ::1] val
                         values[d, column] += columns[block, column]
                     values[d, BACK + backward_of(move)] += columns[block, BACK + backward_of(move)]
                     values[d, FORE + forward_of(move)] += columns[last, FORE + forward_of(move)]
+                    if learnt:
+                        for column in range(LEARNT, LEARNT_BACK):
+                            values[d, column] += columns[block, column - BEHIND]
+                        column = LEARNT_BACK + backward_of(move)
+                        values[d, column] += columns[block, column - BEHIND]
+                        column = LEARNT_FORE + forward_of(move)
+                        values[d, column] += columns[last, column - BEHIND]
                     values[d, PHRASES] += 1.0
                     jump = start - last_end
                     values[d, JUMP] -= jump if jump > 0 else -jump
@@ -133,6 +145,9 @@ def worth(sentences, options, blocks, jumps, logs, derivations, real[:, ::1] val
                 if last != BOUNDARY:
                     column = FORE + (0 if last_end == length else 2)
                     values[d, column] += columns[last, column]
+                    if learnt:
+                        column += LEARNT_FORE - FORE
+                        values[d, column] += columns[last, column - BEHIND]
                 if given.shape[0]:
                     values[d, LM] += given[w]
                     values[d, LM_REST] += given[w]

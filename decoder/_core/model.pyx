@@ -13,6 +13,8 @@ from .templates cimport block_keys, leave_keys, move_keys, room
 
 cdef enum:
     KINDS = 4
+    LEARNT = 11  # the first column that condensing adds
+    AGAIN = 10  # how far behind BackM, … ForeD the same stand once more, learnt
     RUNS = 5  # of keys, a block: what it fires however it comes, and what it does by each kind of move
 
 
@@ -65,7 +67,7 @@ def assess(const id_t[::1] asked, row_t start, blocks, model, work, real[:, ::1]
 
     local[b, k] is what block b brings when it comes by move k, whatever stands beside it: P1, P5, W1, W3, T1, T2
     inside, its columns, one block, its words, and what the language model says of them by themselves; P2, H1 and
-    orientation by the move; H2 by the move that must follow.
+    orientation by the move; H2 by the move that must follow. Columns of a condensed set count like what they sum up.
     """
     # Keys of many blocks are made before the first is looked up.
     cdef const id_t[::1] sources = blocks.sources, targets = blocks.targets
@@ -87,7 +89,8 @@ def assess(const id_t[::1] asked, row_t start, blocks, model, work, real[:, ::1]
     cdef row_t[::1] homes = work.homes, marks = work.marks
     cdef id_t[::1] batch = work.batch
     cdef row_t past = model.lm.order - 1, place = start, next = start, b, at, kind, source, target, column
-    cdef row_t count, runs, i, need
+    cdef row_t count, runs, i, need, back, fore
+    cdef bint learnt = columns.shape[0] > LEARNT
     cdef real total
     with nogil:
         while place < asked.shape[0]:
@@ -120,13 +123,19 @@ def assess(const id_t[::1] asked, row_t start, blocks, model, work, real[:, ::1]
                 total += phrases + words * (target_bounds[target + 1] - target_bounds[target])
                 for column in range(5):
                     total += columns[column] * values[b, column]
+                if learnt:
+                    for column in range(LEARNT, LEARNT + 4):
+                        total += columns[column] * values[b, column]
                 if spoken.shape[0] > 0:
                     total += speak(unigrams, grams, past, first, rest, spoken, target_words, target_bounds[target],
                                    target_bounds[target + 1], said, backoffs, heads, end_words, end_backoffs, b)
                 for kind in range(KINDS):
+                    back, fore = backward_column(kind), 8 + forward_by(kind)
                     local[b, kind] = total + (
                         weight_of(slots, keys, homes, marks[at + 1 + kind], marks[at + 2 + kind])
-                        + columns[backward_column(kind)] * values[b, backward_column(kind)]
-                        + columns[8 + forward_by(kind)] * values[b, 8 + forward_by(kind)])
+                        + columns[back] * values[b, back] + columns[fore] * values[b, fore])
+                    if learnt:
+                        local[b, kind] += (columns[back + AGAIN] * values[b, back + AGAIN]
+                                           + columns[fore + AGAIN] * values[b, fore + AGAIN])
             place = next
     return place

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 IDENTITY, BOUNDARY, START, RATES = 0, 1, 1, 2
 BACK, FORE, PHRASES, WORDS, JUMP, JUMP_OUT, JUMP_IN, LM, LM_FIRST, LM_REST = 5, 8, *range(11, 19)
+LEARNT, BEHIND, LEARNT_BACK, LEARNT_FORE = 19, 8, 23, 26  # BEHIND: how much farther back than among those of blocks
 NO_ROOM = -1
 
 
@@ -127,10 +128,11 @@ def worth(
     words, columns, targets = sentences.words.tolist(), blocks.values.tolist(), blocks.targets.tolist()
     sizes = [len(phrase) for phrase in phrases(blocks.target_words, blocks.target_bounds)]
     rates = options.rates.tolist()
+    learnt = blocks.values.shape[1] > LEARNT - BEHIND
     out, into, given = jumps.out.tolist(), jumps.into.tolist(), iter(logs.tolist())
     for s, (first, end) in enumerate(pairwise(sentences.bounds.tolist())):
         for d in range(int(derivations.bounds[s]), int(derivations.bounds[s + 1])):
-            row = [0.0] * (LM_REST + 1)
+            row = [0.0] * (LEARNT_FORE + 3)
             step = None
             for step in walk(options, derivations, d):
                 back, fore = BACK + BACKWARD[step.move], FORE + FORWARD[step.move]
@@ -139,6 +141,11 @@ def worth(
                 for column in (*range(RATES, BACK), back):
                     row[column] += columns[step.block][column]
                 row[fore] += columns[step.last][fore]
+                if learnt:
+                    for column in (*range(LEARNT, LEARNT_BACK), LEARNT_BACK + BACKWARD[step.move]):
+                        row[column] += columns[step.block][column - BEHIND]
+                    column = LEARNT_FORE + FORWARD[step.move]
+                    row[column] += columns[step.last][column - BEHIND]
                 row[PHRASES] += 1.0
                 jump = step.start - step.last_end
                 row[JUMP] -= abs(jump)
@@ -156,6 +163,9 @@ def worth(
             if step:
                 fore = FORE + (0 if step.end == end - first else 2)
                 row[fore] += columns[step.block][fore]
+                if learnt:
+                    column = fore + LEARNT_FORE - FORE
+                    row[column] += columns[step.block][column - BEHIND]
             if len(logs):
                 row[LM] += (log := next(given))
                 row[LM_REST] += log

@@ -15,6 +15,7 @@ KINDS = 4
 NO_WORD, START, LN10 = 0xFFFFFFFF, 1, 2.302585092994045684
 ORIENTATION = (0, 2, 1, 2)  # STEP, OPEN, FILL, CLOSE
 BACKWARD = (0, 2, 1, 0)
+LEARNT, AGAIN = 11, 10  # the first column that condensing adds; how far behind BackM, … ForeD these stand once more
 FORWARD = (0, 1, 2, 0)  # where the next block must lie, seen from one that comes so
 
 
@@ -93,9 +94,10 @@ def assess(asked: Any, start: int, blocks: Any, model: Any, work: Any, local: An
 
     local[b, k] is what block b brings when it comes by move k, whatever stands beside it: P1, P5, W1, W3, T1, T2
     inside, its columns, one block, its words, and what the language model says of them by themselves; P2, H1 and
-    orientation by the move; H2 by the move that must follow.
+    orientation by the move; H2 by the move that must follow. Columns of a condensed set count like what they sum up.
     """
     weights, columns, fluency = weights_of(model.slots), model.columns.tolist(), Fluency(model)
+    learnt = len(columns) > LEARNT
     for b in asked[start:].tolist():
         if local[b, 0] == local[b, 0]:
             continue
@@ -105,7 +107,7 @@ def assess(asked: Any, start: int, blocks: Any, model: Any, work: Any, local: An
         values = blocks.values[b].tolist()
         total = summed(weights, templates.block_keys(model.mask, b, target, heard, said))
         total += model.phrases + model.words * len(said)
-        for column in range(5):
+        for column in (*range(5), *(range(LEARNT, LEARNT + 4) if learnt else ())):
             total += columns[column] * values[column]
         if fluency.spoken:
             logs, state = fluency.read(said, fluency.empty)
@@ -120,4 +122,7 @@ def assess(asked: Any, start: int, blocks: Any, model: Any, work: Any, local: An
             local[b, kind] = total + (
                 summed(weights, keys) + columns[back] * values[back] + columns[fore] * values[fore]
             )
+            if learnt:
+                back, fore = back + AGAIN, fore + AGAIN
+                local[b, kind] += columns[back] * values[back] + columns[fore] * values[fore]
     return len(asked)

@@ -191,7 +191,7 @@ def report(found: Any, as_json: bool) -> None:
 
 
 def report_phrase(found: Any, phrase: str, as_json: bool) -> None:
-    """The blocks of a source phrase, the most frequent first; probabilities as such."""
+    """The blocks of a source phrase, the most frequent first; probabilities as such, learnt columns as they are."""
     import numpy as np
 
     from decoder.blocks import COLUMNS
@@ -208,10 +208,11 @@ def report_phrase(found: Any, phrase: str, as_json: bool) -> None:
     rows = rows[rows > 1]
     if not len(rows):
         raise InputError(f"--show {phrase!r}: no block has this source phrase")
-    chances = np.exp(found.blocks.values[rows].astype(np.float64))
+    chances = found.blocks.values[rows].astype(np.float64)
+    np.exp(chances[:, : len(COLUMNS)], out=chances[:, : len(COLUMNS)])
     counts = found.blocks.counts[rows].tolist()
     listed = [(found.text(row)[1], n, *line) for row, n, line in zip(rows, counts, chances.tolist(), strict=True)]
-    head = ["target", "count", *COLUMNS]
+    head = ["target", "count", *found.blocks.columns]
     if as_json:
         table.show_json([dict(zip(head, line, strict=True)) for line in listed])
     else:
