@@ -15,11 +15,15 @@ from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rampion import _kernels
 from rampion.candidates import Candidates, Ids, Lists, Offsets, Reals
 from rampion.threads import each, processors
 
+Places = NDArray[np.uint16]  # candidates and groups are numbered inside their list
+
+MOST = np.iinfo(np.uint16).max
 WORK = 15  # rows of the kernel's work
 WAVE = 64  # parts that are summed up before their sums move on to the features
 
@@ -35,10 +39,10 @@ class Part(NamedTuple):
     width: int
     features: Ids
     feature_bounds: Offsets
-    groups: Ids
+    groups: Places
     group_bounds: Offsets
-    entries: Ids
-    owners: Ids
+    entries: Places
+    owners: Places
     entry_bounds: Offsets
 
     @property
@@ -50,6 +54,12 @@ class Part(NamedTuple):
     def room(self) -> int:
         """For the dense features of the widest segment, and for its groups twice."""
         return self.width + 2 * int(np.diff(self.group_bounds).max(initial=0))
+
+
+def fits(lists: Lists) -> bool:
+    """Whether lists have a working form: they hold counts, and numbers of 16 bits are enough for each of them."""
+    known = int(np.diff(lists.feature_bounds).max(initial=0))
+    return not len(lists.values) and len(lists.entries) > 0 and max(lists.longest, 2 * known) <= MOST
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,8 +119,8 @@ class Grouped:
 def _grouped(lists: Lists, folder: str | PathLike[str] | None) -> Part:
     known = len(lists.features)
     work = np.empty((WORK, 1 + int(np.diff(lists.feature_bounds).max(initial=0))), np.int64)
-    features, groups = np.empty(known, np.uint32), np.empty(known, np.uint32)
-    entries, owners = np.empty(len(lists.entries), np.uint32), np.empty(len(lists.entries), np.uint32)
+    features, groups = np.empty(known, np.uint32), np.empty(known, np.uint16)
+    entries, owners = np.empty(len(lists.entries), np.uint16), np.empty(len(lists.entries), np.uint16)
     feature_bounds, group_bounds, entry_bounds = (np.empty_like(lists.bounds) for _ in range(3))
     _kernels.group(lists, work, features, feature_bounds, groups, group_bounds, entries, owners, entry_bounds)
     kept, filled = feature_bounds[-1], entry_bounds[-1]

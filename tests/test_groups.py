@@ -45,7 +45,7 @@ def test_the_kernel_of_groups_is_its_twin(store):
     found = []
     for kernel in both("group", "group"):
         bounds = (np.empty_like(lists.feature_bounds), np.empty_like(lists.feature_bounds))
-        out = [np.zeros(known, np.uint32), np.zeros(known, np.uint32), *(np.zeros(held, np.uint32) for _ in range(2))]
+        out = [np.zeros(known, np.uint32), np.zeros(known, np.uint16), *(np.zeros(held, np.uint16) for _ in range(2))]
         ends = np.empty_like(lists.bounds)
         kernel(lists, np.empty((WORK, known + 1), np.int64), out[0], bounds[0], out[1], bounds[1], *out[2:], ends)
         kept, filled = bounds[0][-1], ends[-1]
@@ -116,6 +116,21 @@ def test_what_no_candidate_tells_apart_has_no_gradient_at_all():
     found = Grouped.of(store).gather(slopes)
     assert not found[:2].any()
     assert found[2:].all()
+
+
+@pytest.mark.parametrize(("lengths", "sparse"), [([3, 9, 2], 3), ([2, 4, 1], 8)], ids=["candidates", "features"])
+def test_lists_too_large_to_number_stay_a_store(monkeypatch, lengths, sparse):
+    monkeypatch.setattr(rampion.groups, "MOST", 8)
+    batch = batch_of(np.random.default_rng(3), lengths, sparse=sparse)
+    assert batch.form is batch.candidates
+    weights = np.random.default_rng(4).normal(size=1 + sparse)
+    value, gradient = objective(ExpectedBleu(), batch, weights, weights, 0.0)
+    monkeypatch.setattr(rampion.groups, "MOST", 16)
+    batch = replace(batch)
+    assert isinstance(batch.form, Grouped)
+    again, same = objective(ExpectedBleu(), batch, weights, weights, 0.0)
+    assert again == pytest.approx(value, abs=1e-12)
+    np.testing.assert_allclose(same, gradient, atol=1e-12)
 
 
 def test_each_keeps_the_order():
