@@ -89,12 +89,12 @@ class Lists(NamedTuple):
             self.values[entries],
         )
 
-    def counted(self) -> Lists:
-        """Without values, if all of them are small counts."""
+    def counted(self, most: float = LARGEST_COUNT) -> Lists:
+        """Without values, if all of them are counts, none above the most."""
         values = self.values
         if not len(values):
             return self
-        if values.min() < 1 or values.max() > LARGEST_COUNT or (values != np.floor(values)).any():
+        if values.min() < 1 or values.max() > most or (values != np.floor(values)).any():
             return self
         if values.max() == 1:
             return self._replace(values=np.zeros(0))

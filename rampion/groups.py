@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from rampion import _kernels
 from rampion.candidates import Candidates, Ids, Lists, Offsets, Reals
+from rampion.errors import InputError
 from rampion.threads import each, processors
 
 Places = NDArray[np.uint16]  # candidates and groups are numbered inside their list
@@ -140,15 +141,20 @@ def _edges(parts: list[Part], size: int) -> list[int]:
 
 def _filed(part: Part, folder: str | PathLike[str]) -> Part:
     """The part, its arrays mapped from a file without a name, which lasts as long as somebody reads it."""
-    with tempfile.TemporaryFile(dir=folder) as file:
-        arrays = {name: array for name, array in part._asdict().items() if isinstance(array, np.ndarray)}
-        for array in arrays.values():
-            file.write(bytes(-file.tell() % 8))
-            array.tofile(file)
-        file.flush()
-        whole, at, mapped = np.memmap(file, np.uint8, "r"), 0, dict[str, Any]()
-        for name, array in arrays.items():
-            at += -at % 8
-            mapped[name] = whole[at : at + array.nbytes].view(array.dtype)
-            at += array.nbytes
+    arrays = {name: array for name, array in part._asdict().items() if isinstance(array, np.ndarray)}
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            for array in arrays.values():
+                file.write(bytes(-file.tell() % 8))
+                file.write(array.data)
+            file.flush()
+            whole, at, mapped = np.memmap(file, np.uint8, "r"), 0, dict[str, Any]()
+    except OSError as error:
+        raise InputError(
+            f"{folder}: cannot hold the working form: {error.strerror}; free some space or name another folder"
+        ) from error
+    for name, array in arrays.items():
+        at += -at % 8
+        mapped[name] = whole[at : at + array.nbytes].view(array.dtype)
+        at += array.nbytes
     return part._replace(**mapped)

@@ -61,6 +61,11 @@ class Batch:
         scores = self.candidates.score(weights)
         return scores if self.offset is None else scores + self.offset
 
+    def relative(self, weights: Reals) -> Reals:
+        """The same by the working form: all scores of a list may be shifted alike."""
+        scores = self.form.score(weights)
+        return scores if self.offset is None else scores + self.offset
+
     @cached_property
     def form(self) -> Candidates | Grouped:
         """The candidates as they answer quickly, again and again; a list's scores may be shifted alike."""

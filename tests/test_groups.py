@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from itertools import pairwise
 
@@ -17,13 +20,19 @@ import rampion.expected
 import rampion.groups
 import rampion.threads
 import rampion.updates
+from rampion.candidates import Candidates, Lists
+from rampion.errors import InputError
 from rampion.expected import ExpectedBleu, Risk
+from rampion.features import Features
+from rampion.formats import store as stored
 from rampion.groups import WORK, Grouped
 from rampion.losses import LOSSES
 from rampion.metrics.column import Column
 from rampion.pairwise import Pairs
 from rampion.solvers import Descent, objective
+from rampion.spans import ends
 from rampion.stakes import Batch, Stakes
+from rampion.text import Texts
 from rampion.threads import each
 from rampion.updates import Rprop
 
@@ -187,3 +196,66 @@ def test_training_is_the_same_on_any_number_of_threads(monkeypatch, tmp_path):
     for answer in answers:
         same_bits(answer, answers[0])
     assert answers[0].any()
+
+
+LIMITED = """
+import resource, sys
+import numpy as np
+import rampion.candidates
+from rampion import tune
+from rampion.formats import store
+rampion.candidates.PIECE = 1 << 18
+path, folder, limit, out = sys.argv[1:]
+free = int(limit) << 20
+if free:
+    used = int(next(line for line in open("/proc/self/status") if line.startswith("VmData")).split()[1]) << 10
+    resource.setrlimit(resource.RLIMIT_DATA, (used + free, used + free))
+lists = store.read(path)
+if free:
+    assert lists.lists.entries.nbytes > 2 * free
+tuned = tune(lists, recipe="xbleu-rprop", metric="metric:gain", epochs=3, folder=folder or None)
+np.save(out, tuned.weights.vector)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("RAMPION_SANITIZE" in os.environ, reason="a sanitizer needs memory of its own, without a limit")
+def test_lists_larger_than_memory_train_from_their_file(tmp_path):
+    """Both the store and its working form are too large; with a folder the weights are those without a limit."""
+    random = np.random.default_rng(0)
+    segments, size, known = 600, 50, 1500
+    held = [np.flatnonzero(random.random(known) < 0.67).astype(np.uint32) for _ in range(400)]
+    rows = random.integers(0, len(held), segments * size)
+    lists = Lists(
+        np.arange(segments + 1) * size, np.zeros(0), 0, np.tile(np.arange(known, dtype=np.uint32), segments),
+        np.arange(segments + 1) * known, np.concatenate([held[row] for row in rows]),
+        ends(np.array([len(held[row]) for row in rows])), np.zeros(0),
+    )  # fmt: skip
+    nothing = Texts.of([""] * len(rows))
+    names, labels = (Texts.of(map(str, range(count))) for count in (known, segments))
+    stored.write(
+        tmp_path / "lists.store",
+        Candidates(
+            lists, Features(names, 0), labels, Texts.of(map(str, range(len(rows)))), np.zeros(len(rows)), nothing,
+            {"gain": random.random(len(rows))}, np.zeros(len(rows), np.int32),
+        ),
+    )  # fmt: skip
+
+    def run(folder, limit):
+        command = [sys.executable, "-Pc", LIMITED, tmp_path / "lists.store", folder, str(limit), tmp_path / "out.npy"]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    answers = []
+    for limit in (56, 0):
+        told = run(tmp_path, limit)
+        assert told.returncode == 0, told.stderr
+        answers.append(np.load(tmp_path / "out.npy"))
+    same_bits(*answers)
+    assert answers[0].any()
+    assert "MemoryError" in run("", 56).stderr
+
+
+def test_a_folder_that_cannot_hold_the_working_form(tmp_path):
+    store = random_store(np.random.default_rng(0), [4, 3], 0, 8, True)
+    with pytest.raises(InputError, match="cannot hold the working form: No such file or directory; free some space or"):
+        Grouped.of(store, tmp_path / "missing")
