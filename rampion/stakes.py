@@ -64,7 +64,9 @@ class Batch:
     def relative(self, weights: Reals) -> Reals:
         """The same by the working form: all scores of a list may be shifted alike."""
         scores = self.form.score(weights)
-        return scores if self.offset is None else scores + self.offset
+        if self.offset is not None:
+            scores += self.offset
+        return scores
 
     @cached_property
     def form(self) -> Candidates | Grouped:

@@ -1,8 +1,9 @@
 """Scores and gradients of grouped features (S11.2): weights meet features once a segment, and candidates only groups.
 
-Order of summation: a score begins with its dense products, feature by feature; then come its entries. The weight of a
-group is added up in the order of its features, a feature's gradient segment by segment, whatever range of features a
-call is for.
+Order of summation: a score begins with its dense products, feature by feature; then come its entries, those of a
+segment in four rows side by side: the first of each quarter, the second of each, …, what is left over last; so sums
+that wait for one another are far apart. The weight of a group is added up in the order of its features, a feature's
+gradient segment by segment, whatever range of features a call is for.
 Twin: rampion/_reference/pool.py
 """
 
