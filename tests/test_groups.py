@@ -10,6 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from command import ENVIRONMENT
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import arrays, random_store, stores
@@ -243,7 +244,7 @@ def test_lists_larger_than_memory_train_from_their_file(tmp_path):
 
     def run(folder, limit):
         command = [sys.executable, "-Pc", LIMITED, tmp_path / "lists.store", folder, str(limit), tmp_path / "out.npy"]
-        return subprocess.run(command, capture_output=True, text=True, check=False)
+        return subprocess.run(command, capture_output=True, text=True, check=False, env=ENVIRONMENT)
 
     answers = []
     for limit in (56, 0):
