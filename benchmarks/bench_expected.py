@@ -1,18 +1,23 @@
 """Expected BLEU on fixed lists (S11): python benchmarks/bench_expected.py [SENTENCES] [--features N] [--folder DIR].
 
 A gradient of ours races SciPy, NumPy and plain Python over the same generated lists (expected_lists.py); then come 40
-steps of Rprop. With a folder, the lists are a store, mapped from a file there, and there are no races.
+steps of Rprop. With a folder, the lists are a store, mapped from a file there, and there are no races; with --paged the
+working form stands there too, and a gradient whose pages the system has forgotten races the disk itself.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from math import exp
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import NamedTemporaryFile, TemporaryDirectory
 from time import perf_counter, process_time
+from unittest.mock import patch
 
 import expected_lists
 import numpy as np
@@ -20,6 +25,7 @@ import scipy.sparse
 from run import table
 
 from rampion.expected import ExpectedBleu
+from rampion.formats.container import release
 from rampion.recipes import RECIPES
 from rampion.solvers import objective
 from rampion.stakes import Batch
@@ -46,6 +52,8 @@ def main() -> None:
         batch = expected_lists.batch(shape, Path(folder), folder if given.paged else None)
         show_working_form(batch)
         show_passes(batch)
+        if given.paged:
+            show_disk(batch, Path(folder))
         if given.features < 1e7:  # the vectors of Rprop
             solve(batch)
 
@@ -82,6 +90,45 @@ def show_passes(batch: Batch) -> None:
         ["wall", "CPU"],
         [[f"{1e9 * wall / entries:.3f}", f"{1e9 * cpu / entries:.3f}"]],
     )
+
+
+def show_disk(batch: Batch, folder: Path) -> None:
+    """A gradient that finds nothing in memory, and the same files read from one end to the other."""
+    weights = np.zeros(len(batch.candidates.features))
+    batch = replace(batch)
+    with patch("rampion.groups.tempfile.TemporaryFile", partial(NamedTemporaryFile, prefix="part", delete=False)):
+        parts = batch.form.parts
+    files = sorted(folder.glob("part*"))
+    size = sum(file.stat().st_size for file in files)
+
+    def forget() -> None:
+        for part in parts:
+            release(part.features)
+        for file in files:
+            with file.open("rb+") as opened:
+                os.fsync(opened.fileno())
+                os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+    def read() -> None:
+        room = bytearray(1 << 22)
+        for file in files:
+            with file.open("rb", buffering=0) as opened:
+                while opened.readinto(room):
+                    pass
+
+    rows = []
+    for name, work in {
+        "the disk, read": read,
+        "the gradient": lambda: objective(ExpectedBleu(), batch, weights, weights, 0.0),
+    }.items():
+        found = []
+        for _ in range(3):
+            forget()
+            found += seconds(work)
+        wall, cpu = map(min, zip(*found, strict=True))
+        warm = min(wall for wall, _ in seconds(work, 3))
+        rows.append([name, f"{wall:.3f} s", f"{cpu:.3f} s", f"{size / wall / 1e6:,.0f} MB/s", f"{warm:.3f} s"])
+    show(f"From the disk, {size / 1e6:,.0f} MB", ["", "wall", "CPU", "speed", "wall, from memory"], rows)
 
 
 def race(batch: Batch) -> None:

@@ -191,7 +191,8 @@ def group(load: Load) -> Race:
     lists = load.lists
     n, entries = len(lists.features), len(lists.entries)
     work = np.empty((WORK, 1 + lists.local_size), np.int64)
-    (features, groups), (held, owners) = np.zeros((2, n), np.uint32), np.zeros((2, entries), np.uint32)
+    features, groups = np.zeros(n, np.uint32), np.zeros(n, np.uint16)
+    held, owners = np.zeros((2, entries), np.uint16)
     bounds = np.empty((3, len(lists.bounds)), np.int64)
     return Race(
         "group", len(load.store), "candidate",

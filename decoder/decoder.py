@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
+from os import PathLike
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from decoder.blocks import COLUMNS, LEARNT, BlockSet
-from decoder.candidates import candidates
+from decoder.candidates import Told, candidates
 from decoder.dense import DENSE, FOURTEEN, SEVEN, dense, spoken, surface
 from decoder.dense import texts as spelt
 from decoder.kbest import Said, kbest, said
@@ -29,7 +30,6 @@ from rampion.errors import RecipeError
 from rampion.features import Weights
 from rampion.keys import Keys
 from rampion.records import Keyed, Weighing
-from rampion.spans import chained
 from rampion.text import References, Texts
 from rampion.vocab import Names
 
@@ -76,16 +76,6 @@ class Batch(NamedTuple):
     sentences: Sentences
     options: Options
     surfaces: Texts
-
-
-class Told(NamedTuple):
-    """Derivations of a batch, their texts, and their features: dense values, and keys of those that fired."""
-
-    derivations: Derivations
-    texts: Texts
-    values: Reals
-    keys: NDArray[np.uint64]
-    key_bounds: Offsets
 
 
 T = TypeVar("T")
@@ -142,30 +132,16 @@ class BlockDecoder:
         object.__setattr__(other, "left_out", LeftOut.of(self.blocks, source, target, alignment, penalty))
         return other
 
-    def decode(self, segments: Sequence[str], weights: Weighing, k: int) -> Candidates:
-        """The k best derivations of every segment."""
-        lines = Texts.of(segments)
-
-        told = list(
-            self.search(lines, self.model(weights), lambda batch, graph: self.tell(batch, self.kbest(batch, graph, k)))
+    def decode(
+        self, segments: Sequence[str], weights: Weighing, k: int, folder: str | PathLike[str] | None = None
+    ) -> Candidates:
+        """The k best derivations of every segment; a folder holds them, so that memory need not."""
+        told = self.search(
+            Texts.of(segments),
+            self.model(weights),
+            lambda batch, graph: self.tell(batch, self.kbest(batch, graph, k)),
         )
-        return self.listed(told, self.templates.names)
-
-    def listed(self, told: Sequence[Told], spelt: Callable[[NDArray[np.uint64]], Texts]) -> Candidates:
-        """What was told of successive batches; `spelt` names the keys."""
-        derivations = joined([part.derivations for part in told])
-        return candidates(
-            Texts.of(map(str, range(len(derivations.bounds) - 1))),
-            Texts.join([part.texts for part in told]),
-            derivations,
-            np.concatenate([np.zeros((0, len(self.names))), *(part.values for part in told)]),
-            self.names,
-            spelt,
-            (
-                np.concatenate([np.zeros(0, np.uint64), *(part.keys for part in told)]),
-                chained([part.key_bounds for part in told]),
-            ),
-        )
+        return candidates(told, self.names, self.templates.names, folder)
 
     def best(self, segments: Texts, weights: Weighing) -> Texts:
         """The best translation of every segment."""
@@ -304,13 +280,3 @@ class BlockDecoder:
         beyond = len(target) + np.cumsum(known < 0) - 1
         surfaces = np.where(known < 0, beyond, known).astype(np.uint32)
         return said(batch.options, self.blocks.blocks, surfaces[ids])
-
-
-def joined(parts: Sequence[Derivations]) -> Derivations:
-    """Derivations of successive batches; their steps are options of their own batch."""
-    return Derivations(
-        chained([part.bounds for part in parts]),
-        chained([part.step_bounds for part in parts]),
-        np.concatenate([np.zeros(0, np.uint32), *(part.steps for part in parts)]),
-        np.concatenate([np.zeros(0), *(part.scores for part in parts)]),
-    )

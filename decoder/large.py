@@ -6,9 +6,10 @@ far, so they come in by cube pruning (decoder/cube.py). Without weights of these
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
+from os import PathLike
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -16,9 +17,10 @@ from numpy.typing import NDArray
 
 from decoder import _kernels
 from decoder.blocks import BOUNDARY, Blocks, BlockSet, packed
+from decoder.candidates import Told, candidates
 from decoder.counts import CountFeatures
 from decoder.cube import NonLocal, rescored
-from decoder.decoder import Batch, BlockDecoder, Told
+from decoder.decoder import Batch, BlockDecoder
 from decoder.kbest import Said
 from decoder.keyed import KeyedBlockDecoder
 from decoder.options import NOTHING, Derivations, Graph
@@ -73,18 +75,19 @@ class LargeDecoder:
         facts = KeyedBlockDecoder(self.decoder).fingerprint, self.n, self.features.features
         return sha256(repr(facts).encode()).hexdigest()[:16]
 
-    def decode(self, segments: Sequence[str], weights: Weighing, k: int) -> Candidates:
-        """The k best derivations of every segment."""
+    def decode(
+        self, segments: Sequence[str], weights: Weighing, k: int, folder: str | PathLike[str] | None = None
+    ) -> Candidates:
+        """The k best derivations of every segment; a folder holds them, so that memory need not."""
         told = self._search(Texts.of(segments), weights, k, self._tell)
-        return self.decoder.listed(told, self._spelt)
+        return candidates(told, self.decoder.names, self._spelt, folder)
 
     def best(self, segments: Texts, weights: Weighing) -> Texts:
         """The best translation of every segment."""
-        return Texts.join(
-            self._search(segments, weights, 1, lambda batch, _said, _linked, found: self.decoder.texts(batch, found))
-        )
+        said = self._search(segments, weights, 1, lambda batch, _said, _linked, found: self.decoder.texts(batch, found))
+        return Texts.join(list(said))
 
-    def _search(self, segments: Texts, weights: Weighing, k: int, tell: Tell[T]) -> list[T]:
+    def _search(self, segments: Texts, weights: Weighing, k: int, tell: Tell[T]) -> Iterator[T]:
         """What there is to tell of the k best derivations of every batch."""
         by_name = weights.own if isinstance(weights, Keyed) else weights
         own = np.array([by_name.get(name, 0.0) for name in self.features.names], np.float64)
@@ -103,7 +106,7 @@ class LargeDecoder:
                 found = self.decoder.kbest(batch, graph, k)
             return tell(batch, said, linked, found)
 
-        return list(self.decoder.search(segments, self.decoder.model(weights), work))
+        return self.decoder.search(segments, self.decoder.model(weights), work)
 
     def _nonlocal(self, weights: Reals) -> NonLocal:
         """Those of n-grams and triggers that weigh something."""

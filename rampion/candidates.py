@@ -89,12 +89,12 @@ class Lists(NamedTuple):
             self.values[entries],
         )
 
-    def counted(self) -> Lists:
-        """Without values, if all of them are small counts."""
+    def counted(self, most: float = LARGEST_COUNT) -> Lists:
+        """Without values, if all of them are counts, none above the most."""
         values = self.values
         if not len(values):
             return self
-        if values.min() < 1 or values.max() > LARGEST_COUNT or (values != np.floor(values)).any():
+        if values.min() < 1 or values.max() > most or (values != np.floor(values)).any():
             return self
         if values.max() == 1:
             return self._replace(values=np.zeros(0))
@@ -285,7 +285,12 @@ class Candidates:
 
     def distinct(self) -> Candidates:
         """Without the later of any two candidates of a segment that have the same tokens and features (S1, C2)."""
-        kept, seen = _first_of_equals(self)
+        scores = self.score(np.random.default_rng(0).standard_normal(len(self.features)))
+        kept, seen = np.empty(len(self), bool), np.empty(len(self), np.int32)
+        for first, last in pairwise(self.lists.cuts().tolist()):
+            rows = slice(*self.bounds[[first, last]])
+            part = self.lists.part(first, last), self.texts.part(rows.start, rows.stop), scores[rows]
+            kept[rows], seen[rows] = _first_of_equals(*part, self.seen[rows])
         return self if kept.all() else replace(self, seen=seen).keep(kept)
 
     def merge(self, fresh: Candidates) -> Candidates:
@@ -422,23 +427,24 @@ def _pack(rows: Rows, picks: Offsets, bounds: Offsets, segments: Texts, places: 
     )
 
 
-def _first_of_equals(store: Candidates) -> tuple[NDArray[np.bool_], NDArray[np.int32]]:
+def _first_of_equals(
+    lists: Lists, texts: Texts, scores: Reals, seen: NDArray[np.int32]
+) -> tuple[NDArray[np.bool_], NDArray[np.int32]]:
     """Which candidates are the first of their kind in their segment, and the latest iteration of each kind.
 
-    Equal candidates have equal scores under any weights, so random weights leave only likely pairs to compare.
+    Equal candidates have equal scores under any weights, so those under random ones leave only likely pairs to compare.
     """
-    scores = store.score(np.random.default_rng(0).standard_normal(len(store.features)))
-    words = Names().intern_all(_single_spaced(store.texts))
-    owner = np.repeat(np.arange(len(store.segments)), np.diff(store.bounds))
-    order = np.lexsort((np.arange(len(store)), scores, words, owner))
-    opens = np.ones(len(store), bool)
+    words = Names().intern_all(_single_spaced(texts))
+    owner = np.repeat(np.arange(len(lists.bounds) - 1), np.diff(lists.bounds))
+    order = np.lexsort((np.arange(len(texts)), scores, words, owner))
+    opens = np.ones(len(texts), bool)
     opens[1:] = (np.diff(scores[order]) != 0) | (np.diff(words[order]) != 0) | (np.diff(owner[order]) != 0)
     groups = np.cumsum(opens) - 1
     first, rest = order[opens][groups], order
-    kept, seen = np.ones(len(store), bool), store.seen.copy()
+    kept, seen = np.ones(len(texts), bool), seen.copy()
     while len(rest := rest[(later := first != rest)]):
         first, groups = first[later], groups[later]
-        equal = _same_features(store, rest, first, owner)
+        equal = _same_features(lists, rest, first, owner)
         kept[rest[equal]] = False
         np.maximum.at(seen, first[equal], seen[rest[equal]])
         rest, groups = rest[~equal], groups[~equal]
@@ -455,10 +461,9 @@ def _single_spaced(texts: Texts) -> Texts:
     return Texts.of(" ".join(text.split()) for text in texts)
 
 
-def _same_features(store: Candidates, left: Offsets, right: Offsets, owner: Offsets) -> NDArray[np.bool_]:
+def _same_features(lists: Lists, left: Offsets, right: Offsets, owner: Offsets) -> NDArray[np.bool_]:
     """Whether candidates left[n] and right[n] of one segment have the same features, -0.0 being 0.0."""
-    lists, starts = store.lists, store.bounds[owner[left]]
-    sizes = np.diff(store.bounds)[owner[left]]
+    starts, sizes = lists.bounds[owner[left]], np.diff(lists.bounds)[owner[left]]
     same = np.ones(len(left), bool)
     for f in range(lists.width):
         column = lists.width * starts + f * sizes - starts

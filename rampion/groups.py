@@ -15,11 +15,16 @@ from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rampion import _kernels
 from rampion.candidates import Candidates, Ids, Lists, Offsets, Reals
+from rampion.errors import InputError
 from rampion.threads import each, processors
 
+Places = NDArray[np.uint16]  # candidates and groups are numbered inside their list
+
+MOST = np.iinfo(np.uint16).max
 WORK = 15  # rows of the kernel's work
 WAVE = 64  # parts that are summed up before their sums move on to the features
 
@@ -35,10 +40,10 @@ class Part(NamedTuple):
     width: int
     features: Ids
     feature_bounds: Offsets
-    groups: Ids
+    groups: Places
     group_bounds: Offsets
-    entries: Ids
-    owners: Ids
+    entries: Places
+    owners: Places
     entry_bounds: Offsets
 
     @property
@@ -50,6 +55,12 @@ class Part(NamedTuple):
     def room(self) -> int:
         """For the dense features of the widest segment, and for its groups twice."""
         return self.width + 2 * int(np.diff(self.group_bounds).max(initial=0))
+
+
+def fits(lists: Lists) -> bool:
+    """Whether lists have a working form: they hold counts, and numbers of 16 bits are enough for each of them."""
+    known = int(np.diff(lists.feature_bounds).max(initial=0))
+    return not len(lists.values) and len(lists.entries) > 0 and max(lists.longest, 2 * known) <= MOST
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,8 +120,8 @@ class Grouped:
 def _grouped(lists: Lists, folder: str | PathLike[str] | None) -> Part:
     known = len(lists.features)
     work = np.empty((WORK, 1 + int(np.diff(lists.feature_bounds).max(initial=0))), np.int64)
-    features, groups = np.empty(known, np.uint32), np.empty(known, np.uint32)
-    entries, owners = np.empty(len(lists.entries), np.uint32), np.empty(len(lists.entries), np.uint32)
+    features, groups = np.empty(known, np.uint32), np.empty(known, np.uint16)
+    entries, owners = np.empty(len(lists.entries), np.uint16), np.empty(len(lists.entries), np.uint16)
     feature_bounds, group_bounds, entry_bounds = (np.empty_like(lists.bounds) for _ in range(3))
     _kernels.group(lists, work, features, feature_bounds, groups, group_bounds, entries, owners, entry_bounds)
     kept, filled = feature_bounds[-1], entry_bounds[-1]
@@ -130,15 +141,20 @@ def _edges(parts: list[Part], size: int) -> list[int]:
 
 def _filed(part: Part, folder: str | PathLike[str]) -> Part:
     """The part, its arrays mapped from a file without a name, which lasts as long as somebody reads it."""
-    with tempfile.TemporaryFile(dir=folder) as file:
-        arrays = {name: array for name, array in part._asdict().items() if isinstance(array, np.ndarray)}
-        for array in arrays.values():
-            file.write(bytes(-file.tell() % 8))
-            array.tofile(file)
-        file.flush()
-        whole, at, mapped = np.memmap(file, np.uint8, "r"), 0, dict[str, Any]()
-        for name, array in arrays.items():
-            at += -at % 8
-            mapped[name] = whole[at : at + array.nbytes].view(array.dtype)
-            at += array.nbytes
+    arrays = {name: array for name, array in part._asdict().items() if isinstance(array, np.ndarray)}
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            for array in arrays.values():
+                file.write(bytes(-file.tell() % 8))
+                file.write(array.data)
+            file.flush()
+            whole, at, mapped = np.memmap(file, np.uint8, "r"), 0, dict[str, Any]()
+    except OSError as error:
+        raise InputError(
+            f"{folder}: cannot hold the working form: {error.strerror}; free some space or name another folder"
+        ) from error
+    for name, array in arrays.items():
+        at += -at % 8
+        mapped[name] = whole[at : at + array.nbytes].view(array.dtype)
+        at += array.nbytes
     return part._replace(**mapped)

@@ -207,10 +207,7 @@ class Lbfgs(Solver):
 
 def objective(loss: Loss, batch: Batch, weights: Reals, origin: Reals, l2: float) -> tuple[float, Reals]:
     """The regularised loss and its (sub)gradient."""
-    scores = batch.form.score(weights)
-    if batch.offset is not None:
-        scores += batch.offset
-    value, slopes = loss.slopes(batch.stakes, scores)
+    value, slopes = loss.slopes(batch.stakes, batch.relative(weights))
     gradient = batch.form.gather(slopes)
     if l2:
         away = weights - origin

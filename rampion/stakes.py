@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rampion.candidates import Candidates
 from rampion.errors import InputError
-from rampion.groups import Grouped
+from rampion.groups import Grouped, fits
 from rampion.metrics.base import Metric
 from rampion.metrics.costs import costs
 from rampion.text import References, Texts
@@ -61,13 +61,17 @@ class Batch:
         scores = self.candidates.score(weights)
         return scores if self.offset is None else scores + self.offset
 
+    def relative(self, weights: Reals) -> Reals:
+        """The same by the working form: all scores of a list may be shifted alike."""
+        scores = self.form.score(weights)
+        if self.offset is not None:
+            scores += self.offset
+        return scores
+
     @cached_property
     def form(self) -> Candidates | Grouped:
         """The candidates as they answer quickly, again and again; a list's scores may be shifted alike."""
-        lists = self.candidates.lists
-        return (
-            self.candidates if len(lists.values) or not len(lists.entries) else Grouped.of(self.candidates, self.folder)
-        )
+        return Grouped.of(self.candidates, self.folder) if fits(self.candidates.lists) else self.candidates
 
     def upon(self, offset: Reals) -> Batch:
         """The same candidates with a further fixed part of their scores."""

@@ -54,6 +54,11 @@ class Texts:
         _kernels.cut(self.blob, spans, 0, blob, bounds)
         return Texts(blob, bounds)
 
+    def part(self, first: int, last: int) -> Texts:
+        """The strings from first to last - 1, over the same bytes."""
+        start, end = self.bounds[[first, last]]
+        return Texts(self.blob[start:end], self.bounds[first : last + 1] - start)
+
     @classmethod
     def join(cls, parts: Sequence[Texts]) -> Texts:
         """All strings of all parts, in order."""

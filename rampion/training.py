@@ -286,7 +286,9 @@ class _Watch:
 
     def __call__(self, round_: int, moving: Reals) -> None:
         loss, stakes = self.recipe.loss, self.batch.stakes
-        scores, weights = self.batch.scores(moving), self.fixed + moving
+        expects = isinstance(loss, Expectation)  # and so its solver has made the working form
+        scores = (self.batch.relative if expects else self.batch.scores)(moving)
+        weights = self.fixed + moving
         row = Round(
             self.iteration,
             round_,

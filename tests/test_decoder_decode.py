@@ -11,12 +11,15 @@ import numpy as np
 import pytest
 from command import rampion
 
+import decoder.decoder as decoder_module
 from decoder import arpa, kneser
 from decoder.align import align
+from decoder.candidates import Told, candidates
 from decoder.decoder import INITIAL, BlockDecoder, features_of
 from decoder.explain import built
 from decoder.extract import build
 from decoder.language import Language
+from decoder.options import Derivations
 from decoder.oracle import Oracle, bag
 from decoder.search import Search
 from decoder.states import MON
@@ -24,6 +27,7 @@ from rampion.errors import InputError, RecipeError
 from rampion.features import Weights
 from rampion.formats import load_nbest, texts
 from rampion.metrics import named
+from rampion.spans import ends
 from rampion.text import References, Texts
 
 START = Weights.of(INITIAL)
@@ -71,6 +75,33 @@ def test_threads_and_batches_change_no_bit():
     lists = [decoder(ALL, threads=threads).decode(segments() * 4, START, 7) for threads in (1, 3)]
     for one, other in zip(*(each.arrays().values() for each in lists), strict=True):
         assert one.tobytes() == other.tobytes()
+
+
+def test_neither_batches_nor_a_folder_change_a_bit(monkeypatch, tmp_path):
+    whole = decoder(ALL).decode(segments(), START, 7)
+    monkeypatch.setattr(decoder_module, "BATCH", 3)
+    for folder in (None, tmp_path):
+        parts = decoder(ALL, threads=2).decode(segments(), START, 7, folder)
+        for name, array in parts.arrays().items():
+            assert array.tobytes() == whole.arrays()[name].tobytes()
+        assert isinstance(parts.lists.entries, np.memmap) == (folder is not None)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_feature_that_fires_often_counts_as_often():
+    """Any count stands as that many entries, so that a batch need not know of the next."""
+    often = [1, 70, 3]
+    keys = np.repeat(np.array([5, 9, 5], np.uint64), often)
+    derivations = Derivations(np.array([0, 2, 3]), np.zeros(4, np.int64), np.zeros(0, np.uint32), np.zeros(3))
+    told = Told(derivations, Texts.of("abc"), np.arange(3.0)[:, None], keys, ends(np.array(often)))
+    found = candidates([told, told], ["own"], lambda keys: Texts.of(map(str, keys)))
+    assert list(found.features.names) == ["own", "5", "9"]
+    assert found.score(np.array([0.5, 1.0, 1000.0])).tolist() == 2 * [1.0, 70000.5, 4.0]
+
+
+def test_a_folder_that_cannot_hold_the_lists(tmp_path):
+    with pytest.raises(InputError, match="cannot hold the lists: No such file or directory; free some space or name"):
+        decoder().decode(segments(), START, 2, tmp_path / "missing")
 
 
 def test_the_best_translation_heads_the_list():
@@ -202,6 +233,11 @@ def test_the_command_writes_what_the_library_finds(folder):
     told = json.loads(run(folder, "--nbest", folder / "dev.nbest.gz", "-k", 4, "--json").out)
     lists = load_nbest(folder / "dev.nbest.gz")
     assert told["candidates"] == len(lists)
+    run(folder, "--nbest", folder / "dev.store", "-k", 4)
+    kept = load_nbest(folder / "dev.store")
+    assert list(kept.texts) == list(lists.texts)
+    np.testing.assert_allclose(kept.scores, lists.scores, atol=1e-4)
+    assert run(folder, "--nbest", folder / "missing" / "dev.store").code == 2
     assert best.out.splitlines()[0] == lists.texts[0]
 
 

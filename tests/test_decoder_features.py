@@ -20,7 +20,7 @@ from decoder._core import spell as core_spell
 from decoder._reference import emit as reference_emit
 from decoder._reference import spell as reference_spell
 from decoder.blocks import COLUMNS, LEARNT, SPECIAL, Blocks, Vocabularies
-from decoder.candidates import candidates
+from decoder.candidates import Told, candidates
 from decoder.dense import DENSE, FOURTEEN, SEVEN, dense, spoken, surface, texts
 from decoder.options import Derivations, Options, Sentences
 from decoder.states import Reordering, State
@@ -354,10 +354,9 @@ def test_candidates_score_as_their_derivations(seed):
     case = make(seed)
     batch = case.sentences, case.options, case.templates.blocks, case.derivations
     values = dense(*batch, jumps=jumps_of(seed), logs=np.zeros(0), names=FOURTEEN)
-    fired = case.templates.emit(*case.batch)
     said = Texts.of("x" for _ in case.derivations.scores)
-    segments = Texts.of(map(str, range(len(case.lines))))
-    store = candidates(segments, said, case.derivations, values, FOURTEEN, case.templates.names, fired)
+    told = Told(case.derivations, said, values, *case.templates.emit(*case.batch))
+    store = candidates([told], FOURTEEN, case.templates.names)
     weights = np.random.default_rng(seed).integers(-4, 5, len(store.features)).astype(float)
     weigh = dict(zip(store.features.names, weights, strict=True))
     for d, s in enumerate(owners(case)):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
+from command import ENVIRONMENT
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import arrays, random_store, stores
@@ -17,13 +21,19 @@ import rampion.expected
 import rampion.groups
 import rampion.threads
 import rampion.updates
+from rampion.candidates import Candidates, Lists
+from rampion.errors import InputError
 from rampion.expected import ExpectedBleu, Risk
+from rampion.features import Features
+from rampion.formats import store as stored
 from rampion.groups import WORK, Grouped
 from rampion.losses import LOSSES
 from rampion.metrics.column import Column
 from rampion.pairwise import Pairs
 from rampion.solvers import Descent, objective
+from rampion.spans import ends
 from rampion.stakes import Batch, Stakes
+from rampion.text import Texts
 from rampion.threads import each
 from rampion.updates import Rprop
 
@@ -45,7 +55,7 @@ def test_the_kernel_of_groups_is_its_twin(store):
     found = []
     for kernel in both("group", "group"):
         bounds = (np.empty_like(lists.feature_bounds), np.empty_like(lists.feature_bounds))
-        out = [np.zeros(known, np.uint32), np.zeros(known, np.uint32), *(np.zeros(held, np.uint32) for _ in range(2))]
+        out = [np.zeros(known, np.uint32), np.zeros(known, np.uint16), *(np.zeros(held, np.uint16) for _ in range(2))]
         ends = np.empty_like(lists.bounds)
         kernel(lists, np.empty((WORK, known + 1), np.int64), out[0], bounds[0], out[1], bounds[1], *out[2:], ends)
         kept, filled = bounds[0][-1], ends[-1]
@@ -118,6 +128,21 @@ def test_what_no_candidate_tells_apart_has_no_gradient_at_all():
     assert found[2:].all()
 
 
+@pytest.mark.parametrize(("lengths", "sparse"), [([3, 9, 2], 3), ([2, 4, 1], 8)], ids=["candidates", "features"])
+def test_lists_too_large_to_number_stay_a_store(monkeypatch, lengths, sparse):
+    monkeypatch.setattr(rampion.groups, "MOST", 8)
+    batch = batch_of(np.random.default_rng(3), lengths, sparse=sparse)
+    assert batch.form is batch.candidates
+    weights = np.random.default_rng(4).normal(size=1 + sparse)
+    value, gradient = objective(ExpectedBleu(), batch, weights, weights, 0.0)
+    monkeypatch.setattr(rampion.groups, "MOST", 16)
+    batch = replace(batch)
+    assert isinstance(batch.form, Grouped)
+    again, same = objective(ExpectedBleu(), batch, weights, weights, 0.0)
+    assert again == pytest.approx(value, abs=1e-12)
+    np.testing.assert_allclose(same, gradient, atol=1e-12)
+
+
 def test_each_keeps_the_order():
     for threads in (1, 2, 5):
         assert each(lambda item: item * item, range(20), threads) == [item * item for item in range(20)]
@@ -172,3 +197,66 @@ def test_training_is_the_same_on_any_number_of_threads(monkeypatch, tmp_path):
     for answer in answers:
         same_bits(answer, answers[0])
     assert answers[0].any()
+
+
+LIMITED = """
+import resource, sys
+import numpy as np
+import rampion.candidates
+from rampion import tune
+from rampion.formats import store
+rampion.candidates.PIECE = 1 << 18
+path, folder, limit, out = sys.argv[1:]
+free = int(limit) << 20
+if free:
+    used = int(next(line for line in open("/proc/self/status") if line.startswith("VmData")).split()[1]) << 10
+    resource.setrlimit(resource.RLIMIT_DATA, (used + free, used + free))
+lists = store.read(path)
+if free:
+    assert lists.lists.entries.nbytes > 2 * free
+tuned = tune(lists, recipe="xbleu-rprop", metric="metric:gain", epochs=3, folder=folder or None)
+np.save(out, tuned.weights.vector)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("RAMPION_SANITIZE" in os.environ, reason="a sanitizer needs memory of its own, without a limit")
+def test_lists_larger_than_memory_train_from_their_file(tmp_path):
+    """Both the store and its working form are too large; with a folder the weights are those without a limit."""
+    random = np.random.default_rng(0)
+    segments, size, known = 600, 50, 1500
+    held = [np.flatnonzero(random.random(known) < 0.67).astype(np.uint32) for _ in range(400)]
+    rows = random.integers(0, len(held), segments * size)
+    lists = Lists(
+        np.arange(segments + 1) * size, np.zeros(0), 0, np.tile(np.arange(known, dtype=np.uint32), segments),
+        np.arange(segments + 1) * known, np.concatenate([held[row] for row in rows]),
+        ends(np.array([len(held[row]) for row in rows])), np.zeros(0),
+    )  # fmt: skip
+    nothing = Texts.of([""] * len(rows))
+    names, labels = (Texts.of(map(str, range(count))) for count in (known, segments))
+    stored.write(
+        tmp_path / "lists.store",
+        Candidates(
+            lists, Features(names, 0), labels, Texts.of(map(str, range(len(rows)))), np.zeros(len(rows)), nothing,
+            {"gain": random.random(len(rows))}, np.zeros(len(rows), np.int32),
+        ),
+    )  # fmt: skip
+
+    def run(folder, limit):
+        command = [sys.executable, "-Pc", LIMITED, tmp_path / "lists.store", folder, str(limit), tmp_path / "out.npy"]
+        return subprocess.run(command, capture_output=True, text=True, check=False, env=ENVIRONMENT)
+
+    answers = []
+    for limit in (56, 0):
+        told = run(tmp_path, limit)
+        assert told.returncode == 0, told.stderr
+        answers.append(np.load(tmp_path / "out.npy"))
+    same_bits(*answers)
+    assert answers[0].any()
+    assert "MemoryError" in run("", 56).stderr
+
+
+def test_a_folder_that_cannot_hold_the_working_form(tmp_path):
+    store = random_store(np.random.default_rng(0), [4, 3], 0, 8, True)
+    with pytest.raises(InputError, match="cannot hold the working form: No such file or directory; free some space or"):
+        Grouped.of(store, tmp_path / "missing")

@@ -16,7 +16,7 @@ def expect(
 ):
     """Fill each segment's E_p[value] and H(p), and each candidate's slope; an empty segment has 0 of both."""
     cdef row_t s, i, start, end
-    cdef real top, total, mean, drift, away
+    cdef real top, total, mean, drift, share, cold = 1.0 / temperature
     with nogil:
         for s in range(bounds.shape[0] - 1):
             start = bounds[s]
@@ -30,15 +30,19 @@ def expect(
                     top = scores[i]
             total = mean = drift = 0.0
             for i in range(start, end):
-                away = (scores[i] - top) / temperature
-                slopes[i] = exp(away)
+                slopes[i] = exp((scores[i] - top) * cold)
+            for i in range(start, end):
                 total += slopes[i]
                 mean += slopes[i] * values[i]
-                drift += slopes[i] * away
+                drift += slopes[i] * ((scores[i] - top) * cold)
             mean /= total
             drift /= total
-            for i in range(start, end):
-                away = (scores[i] - top) / temperature - drift
-                slopes[i] *= (values[i] - mean + warmth * away) / (total * temperature)
+            share = cold / total
+            if warmth != 0.0:
+                for i in range(start, end):
+                    slopes[i] *= (values[i] - mean + warmth * ((scores[i] - top) * cold - drift)) * share
+            else:
+                for i in range(start, end):
+                    slopes[i] *= (values[i] - mean) * share
             means[s] = mean
             entropies[s] = log(total) - drift

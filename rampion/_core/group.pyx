@@ -5,7 +5,7 @@ differs by: group g for once more, as many groups + g for once less. So what all
 Twin: rampion/_reference/group.py
 """
 
-from rampion._core.types cimport id_t, row_t
+from rampion._core.types cimport id_t, place_t, row_t
 
 cdef enum:
     GROUP    # of a feature, all else of a group: this and the next are names of rows of `work`
@@ -121,8 +121,8 @@ cdef inline row_t part(
 
 
 cdef inline row_t differ(
-    const id_t[::1] held, row_t start, row_t end, row_t often, row_t size, id_t owner, row_t[:, ::1] work,
-    row_t filled, id_t[::1] entries, id_t[::1] owners,
+    const id_t[::1] held, row_t start, row_t end, row_t often, row_t size, place_t owner, row_t[:, ::1] work,
+    row_t filled, place_t[::1] entries, place_t[::1] owners,
 ) except -1 nogil:
     """Write by what a candidate differs from what is usual, first what it has oftener; where the next one begins."""
     cdef row_t e, i, _, group, run = 0
@@ -133,13 +133,13 @@ cdef inline row_t differ(
             work[SEEN, group] = start
             work[HITS, group] = run
             if run > work[USUAL, group]:
-                entries[filled] = <id_t>(work[NUMBER, group] - 1)
+                entries[filled] = <place_t>(work[NUMBER, group] - 1)
                 owners[filled] = owner
                 filled += 1
     for i in range(often):
         group = work[OFTEN, i]
         for _ in range(work[HITS, group] if work[SEEN, group] == start else 0, work[USUAL, group]):
-            entries[filled] = <id_t>(size + work[NUMBER, group] - 1)
+            entries[filled] = <place_t>(size + work[NUMBER, group] - 1)
             owners[filled] = owner
             filled += 1
     return filled
@@ -147,8 +147,8 @@ cdef inline row_t differ(
 
 def group(
     lists, row_t[:, ::1] work,
-    id_t[::1] features, row_t[::1] feature_bounds, id_t[::1] groups, row_t[::1] group_bounds,  # OUT
-    id_t[::1] entries, id_t[::1] owners, row_t[::1] entry_bounds,  # OUT
+    id_t[::1] features, row_t[::1] feature_bounds, place_t[::1] groups, row_t[::1] group_bounds,  # OUT
+    place_t[::1] entries, place_t[::1] owners, row_t[::1] entry_bounds,  # OUT
 ):
     """Fill features that tell candidates of a segment apart, their groups, and by which groups candidates differ."""
     cdef const row_t[::1] bounds = lists.bounds, dictionaries = lists.feature_bounds, spans = lists.entry_bounds
@@ -167,12 +167,12 @@ def group(
                         work[OFTEN, often] = one
                         often += 1
                     features[kept] = known[dictionaries[s] + j]
-                    groups[kept] = <id_t>(work[NUMBER, one] - 1)
+                    groups[kept] = <place_t>(work[NUMBER, one] - 1)
                     kept += 1
             feature_bounds[s + 1] = kept
             group_bounds[s + 1] = group_bounds[s] + number
             for i in range(bounds[s], bounds[s + 1]):
                 filled = differ(
-                    held, spans[i], spans[i + 1], often, number, <id_t>(i - bounds[s]), work, filled, entries, owners
+                    held, spans[i], spans[i + 1], often, number, <place_t>(i - bounds[s]), work, filled, entries, owners
                 )
             entry_bounds[s + 1] = filled

@@ -16,7 +16,7 @@ cdef inline int fill_scores(
     """scores[offset + i] = local . f(start + i)"""
     cdef row_t size = end - start, i, j, column, e, last
     cdef real weight, lane0, lane1, lane2, lane3
-    cdef const real[::1] sparse = local[width:]
+    cdef const real[::1] sparse
     for i in range(size):
         scores[offset + i] = 0.0
     for j in range(width):
@@ -26,6 +26,7 @@ cdef inline int fill_scores(
             scores[offset + i] += weight * dense[column + i]
     if entries.shape[0] == 0:
         return 0
+    sparse = local[width:]
     for i in range(size):
         lane0 = lane1 = lane2 = lane3 = 0.0
         e = entry_bounds[start + i]

@@ -24,6 +24,7 @@ def expect(
     slopes: Reals,
 ) -> None:
     """Fill each segment's E_p[value] and H(p), and each candidate's slope; an empty segment has 0 of both."""
+    cold = 1.0 / temperature
     every_score, every_value = scores.tolist(), values.tolist()
     for s, (start, end) in enumerate(pairwise(bounds.tolist())):
         means[s] = entropies[s] = 0.0
@@ -31,7 +32,7 @@ def expect(
             continue
         value = every_value[start:end]
         top = max(every_score[start:end])
-        away = [(score - top) / temperature for score in every_score[start:end]]
+        away = [(score - top) * cold for score in every_score[start:end]]
         powers = [exp(a) for a in away]
         total = mean = drift = 0.0
         for power, v, a in zip(powers, value, away, strict=True):
@@ -40,8 +41,9 @@ def expect(
             drift += power * a
         mean /= total
         drift /= total
+        share = cold / total
         slopes[start:end] = [
-            power * ((v - mean + warmth * (a - drift)) / (total * temperature))
+            power * ((v - mean + warmth * (a - drift)) * share if warmth else (v - mean) * share)
             for power, v, a in zip(powers, value, away, strict=True)
         ]
         means[s] = mean

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rampion.candidates import Ids, Lists, Offsets
+    from rampion.groups import Places
 
 
 def group(
@@ -17,10 +18,10 @@ def group(
     work: Offsets,
     features: Ids,
     feature_bounds: Offsets,
-    groups: Ids,
+    groups: Places,
     group_bounds: Offsets,
-    entries: Ids,
-    owners: Ids,
+    entries: Places,
+    owners: Places,
     entry_bounds: Offsets,
 ) -> None:
     """Fill features that tell candidates of a segment apart, their groups, and by which groups candidates differ."""

@@ -26,7 +26,7 @@ def tally(grouped: Part, weights: Reals, scratch: Reals, scores: Reals) -> None:
         for weight, column in zip(known, columns(grouped, s), strict=False):
             for i, value in enumerate(column):
                 found[i] += weight * value
-        for i, g in entries(grouped, s):
+        for i, g in side_by_side(entries(grouped, s)):
             found[i] += local[g]
         filled += found
     scores[:] = filled
@@ -54,6 +54,12 @@ def columns(grouped: Part, s: int) -> list[list[float]]:
     start, end = grouped.bounds[s : s + 2].tolist()
     block = grouped.dense[grouped.width * start : grouped.width * end]
     return [block[j * (end - start) : (j + 1) * (end - start)].tolist() for j in range(grouped.width)]
+
+
+def side_by_side(row: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The first of each quarter, the second of each, …; what is left over last."""
+    quarter = len(row) // 4
+    return [row[q * quarter + e] for e in range(quarter) for q in range(4)] + row[4 * quarter :]
 
 
 def entries(grouped: Part, s: int) -> list[tuple[int, int]]:

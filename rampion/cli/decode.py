@@ -201,6 +201,7 @@ def decode(
 ) -> None:
     """Translate with blocks: the best translation of every line, lists of the k best, or the best possible."""
     from dataclasses import replace
+    from os.path import dirname, realpath
 
     from decoder import arpa
     from decoder.blocks import BlockSet
@@ -285,7 +286,8 @@ def decode(
         if oracle:
             facts |= _oracle(system, lines, oracle, out)
         elif nbest:
-            lists = teller.decode(list(lines), given, k or 100)
+            folder = dirname(realpath(nbest)) if nbest.endswith(".store") else None
+            lists = teller.decode(list(lines), given, k or 100, folder)
             write_lists(nbest, lists)
             facts |= {"candidates": len(lists), "features": len(lists.features)}
         elif derivations:

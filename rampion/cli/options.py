@@ -61,8 +61,10 @@ MetricOption = Annotated[
 def read_runs(paths: Sequence[str], lenient: bool) -> list[Candidates]:
     """The lists of every file, all with the same features."""
     from rampion.candidates import Candidates
-    from rampion.formats import read_lists
+    from rampion.formats import is_store, read_lists, store
 
+    if is_store(paths):
+        return [store.read(paths[0])]
     files = read_lists(paths, lenient=lenient)
     for path, skipped in zip(paths, files.skipped, strict=True):
         if skipped.count:

@@ -42,6 +42,8 @@ EXAMPLE = """
 
   rampion tune dev.nbest --refs dev.en --recipe xbleu-rprop --dev held.nbest --dev-refs held.en   (best round)
 
+  rampion tune train.store --refs train.en --recipe xbleu-rprop --folder /var/tmp   (lists larger than memory)
+
   rampion tune samples.jsonl --metric metric:comet --recipe rampion-mira --set cap=0.001 --out run
 
   rampion tune dev.de --refs dev.en --decoder-command 'nbest-with {weights} {k}' --weights start.weights   (a loop)
@@ -131,6 +133,16 @@ def tune(
             show_default=False,
         ),
     ] = None,
+    folder: Annotated[
+        str | None,
+        typer.Option(
+            "--folder",
+            metavar="DIR",
+            help="For lists larger than memory, one .store: what learning reads again and again stands in files here, "
+            "which nobody sees and which are gone when it ends.",
+            show_default=False,
+        ),
+    ] = None,
     lenient: Lenient = False,
     as_json: Json = False,
     decoder_command: decoders.DecoderCommand = None,
@@ -165,7 +177,7 @@ def tune(
         decoder_command, timeout, retries, system, blocks, lm, counts, features, reordering, beam, options, threads
     )
     if wanted:
-        _refuse_for_lists(recipe, seeds, keep_rounds)
+        _refuse_for_lists(recipe, seeds, keep_rounds, folder)
         loop(
             wanted, lists, refs, out=out, weights=weights, recipe=recipe, policy=policy,
             settings=[*(set_ or []), *([f"metric={metric}"] if metric else [])], dev=dev, dev_refs=dev_refs,
@@ -192,7 +204,7 @@ def tune(
     inputs = [*lists, *(refs or []), *([weights_file(weights)] if weights else []), *(dev or []), *(dev_refs or [])]
     task: dict[str, Any] = {
         "references": references, "start": start, "policy": policy, "lenient": lenient, "dev": held,
-        "dev_references": held_references,
+        "dev_references": held_references, "folder": folder,
     }  # fmt: skip
     if drawn or len(many) > 1:
         sweep(many, drawn, measure, out, asked, inputs, as_json, keep_rounds, lists=runs, **task)
@@ -201,15 +213,15 @@ def tune(
     live = table.Live(list(columns), list(columns.values()), err=as_json)
 
     @cache
-    def folder() -> RunFolder:
+    def run_folder() -> RunFolder:
         """Made with the first round, when the input has proved good."""
         settings = {name: value for name, value in chosen.settings().items() if name not in OF_DECODERS}
         return RunFolder.begin(out, asked | settings, inputs)
 
     def record(row: Round, reached: Weights) -> None:
-        folder().round(row)
+        run_folder().round(row)
         if keep_rounds:
-            folder().keep(row, reached)
+            run_folder().keep(row, reached)
         cells = [str(row.round), f"{row.loss:.4f}", table.number(row.score), f"{row.moved:.4f}"]
         live.row(cells if row.dev is None else [*cells, table.number(row.dev)])
 
@@ -218,24 +230,26 @@ def tune(
         "recipe": recipe, "metric": tuned.metric, "signature": tuned.signature, "round": tuned.round,
         "before": asdict(tuned.before), "after": asdict(tuned.after), "last": asdict(tuned.last),
         "dev": {name: asdict(at) for name, at in tuned.dev._asdict().items()} if tuned.dev else None,
-        "weights": str(folder().weights),
+        "weights": str(run_folder().weights),
     }  # fmt: skip
-    folder().finish(tuned.weights, tuned.last_weights, facts)
+    run_folder().finish(tuned.weights, tuned.last_weights, facts)
     for warning in _doubts(tuned, measure.higher_is_better):
         table.note(warning)
     if as_json:
         table.show_json(facts)
         return
     table.show_gains(measure, _scores(tuned, initial=weights is not None), ["score", "dev"][: 2 if tuned.dev else 1])
-    typer.echo(f"{tuned.signature}\nwrote {folder().weights}")
+    typer.echo(f"{tuned.signature}\nwrote {run_folder().weights}")
 
 
-def _refuse_for_lists(recipe: str, seeds: str | None, keep_rounds: bool) -> None:
+def _refuse_for_lists(recipe: str, seeds: str | None, keep_rounds: bool, folder: str | None) -> None:
     """Raise RecipeError on what is for lists, and not for a loop."""
     if "," in recipe or recipe == "all" or seeds:
         raise RecipeError("with a decoder tune one recipe at a time, and draw with one seed: --set seed=1")
     if keep_rounds:
         raise RecipeError("--keep-rounds is for lists; with a decoder the weights of every iteration are kept")
+    if folder:
+        raise RecipeError(f"--folder {folder}: is for lists larger than memory; a decoder's stand in it: leave it out")
 
 
 def _scores(tuned: Tuned, initial: bool) -> dict[str, list[float]]:

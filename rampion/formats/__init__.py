@@ -23,6 +23,8 @@ def load_nbest(path: FilePath) -> Candidates:
 
 def load_runs(paths: Sequence[FilePath]) -> list[Candidates]:
     """The lists of successive decodings, a file each, all with the same features."""
+    if is_store(paths):
+        return [store.read(paths[0])]
     files = read_lists(paths)
     return Candidates.build(files.names, files.runs)
 
@@ -38,6 +40,11 @@ class ListFiles(NamedTuple):
     names: Names
     runs: list[list[Rows]]
     skipped: list[Skipped]
+
+
+def is_store(paths: Sequence[FilePath]) -> bool:
+    """Whether this is a single store, which can stay in its file: its features are right as they are."""
+    return len(paths) == 1 and head(paths[0]).startswith(container.NAME)
 
 
 def jsonl_lists(paths: Sequence[FilePath]) -> list[FilePath]:
