@@ -18,7 +18,7 @@ from rampion import _kernels
 from rampion.citations import BIBTEX
 from rampion.cli import COMMANDS
 from rampion.cli.options import OF_DECODERS, changed
-from rampion.formats import references
+from rampion.formats import references, write_lists
 from rampion.formats import weights as weight_files
 from rampion.recipes import RECIPES, SETS
 
@@ -184,6 +184,24 @@ def test_held_out_lists_choose_the_round(task, tmp_path):
     assert events[-1]["round"] == best
     kept = weight_files.read(run / "weights" / f"{best:03}.bin")
     assert dict(kept) == dict(weight_files.read(run / "weights.txt"))
+
+
+def test_a_folder_for_the_working_form_changes_no_weight(tmp_path):
+    """The store stays in its file, and nothing stays in the folder."""
+    said = {"a b c d e f": "x=", "a b c d g h": "y=", "a b c d i j": "x="}
+    (tmp_path / "few.nbest").write_text("".join(f"0 ||| {text} ||| {name} 1 ||| 0\n" for text, name in said.items()))
+    write_lists(tmp_path / "few.store", lists_of(tmp_path / "few.nbest"))
+    (tmp_path / "few.ref").write_text("a b c d g h\n")
+    (tmp_path / "folder").mkdir()
+    command = ["tune", tmp_path / "few.store", "--refs", tmp_path / "few.ref", "--recipe", "xbleu-rprop"]
+    runs = [tmp_path / "plain", tmp_path / "filed"]
+    for run, more in zip(runs, ([], ["--folder", tmp_path / "folder"]), strict=True):
+        good(*command, "--out", run, *more)
+    assert (runs[0] / "weights.txt").read_bytes() == (runs[1] / "weights.txt").read_bytes()
+    assert not list((tmp_path / "folder").iterdir())
+    code, _, err = rampion(*command, "--out", tmp_path / "none", "--folder", tmp_path / "missing")
+    assert (code, err.count("\n"), (tmp_path / "none").exists()) == (2, 1, False)
+    assert "missing: cannot hold the working form: No such file or directory" in err
 
 
 def test_the_weights_of_a_run_begin_the_next(task, tmp_path):

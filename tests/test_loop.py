@@ -279,6 +279,7 @@ def test_a_run_that_has_nothing_yet_may_begin_otherwise(folder):
         (["--recipe", "mert,pro"], "with a decoder tune one recipe at a time"),
         (["--seeds", "1,2"], "with a decoder tune one recipe at a time, and draw with one seed: --set seed=1"),
         (["--keep-rounds"], "with a decoder the weights of every iteration are kept"),
+        (["--folder", "d"], "--folder d: is for lists larger than memory; a decoder's stand in it: leave it out"),
         (["dev.src"], "the text to tune on is 2 files; a decoder translates one, a sentence a line"),
         (["--set", "base=listed"], "with a decoder choose base='start' or 'none'"),
         (["--refs", "test.ref"], "has 6 lines, and"),
