@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from decoder import _kernels
-from decoder.blocks import Blocks
+from decoder.blocks import BOUNDARY, Blocks, BlockSet, Side, assembled
 from rampion.errors import InputError
 from rampion.text import Texts
 from rampion.vocab import Names
@@ -79,6 +80,21 @@ class Options(NamedTuple):
             found = np.concatenate([found, found])
         size = spans[-1]
         return cls(longest, spans, starts[:size], ends[:size], found[:size])
+
+
+def needed(blocks: BlockSet, texts: Texts) -> BlockSet:
+    """The blocks whose source phrase stands in one of the texts, and the fixed ones."""
+    every = blocks.blocks
+    longest, top = (int(np.diff(bounds).max(initial=1)) for bounds in (every.source_bounds, every.firsts))
+    found = Options.match(Sentences.of(texts, blocks.vocabularies.source), every, longest, top)
+    kept = np.setdiff1d(found.blocks, np.arange(BOUNDARY + 1))
+    fixed = BOUNDARY + 1  # phrases, too, of one word each
+    sides = (
+        Side(words[fixed:], bounds[fixed:] - fixed)
+        for words, bounds in ((every.source_words, every.source_bounds), (every.target_words, every.target_bounds))
+    )
+    pairs = every.sources[kept] - fixed, every.targets[kept] - fixed
+    return replace(blocks, blocks=assembled((next(sides), next(sides)), pairs, every.counts[kept], every.values[kept]))
 
 
 class Graph(NamedTuple):

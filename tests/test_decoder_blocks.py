@@ -28,7 +28,7 @@ from decoder.align import FLOOR, Lexicon, model1
 from decoder.blocks import BOUNDARY, COLUMNS, IDENTITY, BlockSet, Phrases, Vocabularies
 from decoder.extract import AlignedText, Runs, Settings, Spans, build, link_weights
 from decoder.links import Alignment, Words
-from decoder.options import LONGEST, Options, Sentences
+from decoder.options import LONGEST, Options, Sentences, needed
 from rampion.errors import InputError, RecipeError, StoreError
 from rampion.formats import container
 from rampion.text import Texts
@@ -62,6 +62,25 @@ def test_options_are_all_blocks_of_all_spans(listed, given_texts, longest, top):
                 else:
                     assert [found.text(block) for block in options.blocks[rows]] == [(inside, t) for _, t in expected]
                 assert {(int(options.starts[row]), int(options.ends[row])) for row in rows} <= {(start, start + size)}
+
+
+@given(entries, texts)
+def test_blocks_that_a_text_needs(listed, given_texts):
+    """They are what would be made of their entries alone, and say of the text what all would."""
+    every = BlockSet.of(listed)
+    found = needed(every, given_texts)
+    stands = [entry for entry in listed if any(f" {entry[0]} " in f" {text} " for text in given_texts)]
+    expected = BlockSet.of(stands)
+    assert [found.text(block) for block in range(len(found.blocks.counts))] == [
+        expected.text(block) for block in range(len(expected.blocks.counts))
+    ]
+    for name in ("sources", "targets", "firsts", "counts", "values"):
+        assert np.array_equal(getattr(found.blocks, name), getattr(expected.blocks, name)), name
+    assert found.vocabularies == every.vocabularies
+    sentences = Sentences.of(given_texts, every.vocabularies.source)
+    before, after = (Options.match(sentences, one.blocks) for one in (every, found))
+    assert np.array_equal(before.spans, after.spans)
+    assert [every.text(block) for block in before.blocks] == [found.text(block) for block in after.blocks]
 
 
 @given(entries)

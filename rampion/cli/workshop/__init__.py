@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rampion.cli.workshop import real, sets, tuned
+from rampion.cli.workshop import real, sets, texts, tuned
 from rampion.cli.workshop.stock import Stock
 from rampion.errors import RecipeError
 from rampion.experiments import Row, gimpel_smith
@@ -16,6 +16,7 @@ from rampion.experiments.samples import Outcome
 from rampion.experiments.scales import SCALES
 from rampion.experiments.tillmann_zhang.binary import Theory, Training, Truth, prove
 from rampion.experiments.tillmann_zhang.real import Dense, Flat, Staged
+from rampion.experiments.tillmann_zhang.texts import Filtered, Spoken
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,7 +47,15 @@ class Workshop:
     def asked(self, row: Row) -> Mapping[str, Any]:
         if isinstance(row.settings, (Theory, Family)):
             return {}
-        depends = tuned.depends(row.settings) if isinstance(row.settings, Tuning) else sets.DEPENDS
+        match row.settings:
+            case Tuning() as tuning:
+                depends = tuned.depends(tuning)
+            case Spoken() as spoken:
+                depends = tuned.depends(spoken.tuning)
+            case Filtered():
+                depends = texts.DEPENDS
+            case _:
+                depends = sets.DEPENDS
         return {"corpus": self.stock.given or "toy", **{name: getattr(self.stock.scale, name) for name in depends}}
 
     def make(self, row: Row, seed: int, folder: Path) -> Outcome:
@@ -67,4 +76,8 @@ class Workshop:
                 return real.learn(self.stock, dense, seed, folder)
             case Staged() as staged:
                 return real.stages(self.stock, staged, seed, folder)
+            case Filtered() as filtered:
+                return texts.learn(self.stock, filtered, seed, folder)
+            case Spoken(words, tuning):
+                return tuned.tune(self.stock, tuning, seed, folder, self.stock.spoken(words))
         raise RecipeError(f"{row.label}: nobody knows how to make a {type(row.settings).__name__}")

@@ -30,16 +30,22 @@ def oracle(stock: Stock, truth: Truth) -> Outcome:
     return Outcome({"train": training(texts, lessons.references)})
 
 
-def train(stock: Stock, settings: Training, seed: int, folder: Path) -> Outcome:
-    """What the iteration that is best on dev has learnt. The run is left in the folder; a stopped one goes on."""
+def train(
+    stock: Stock, settings: Training, seed: int, folder: Path, material: tuple[Any, Any] | None = None
+) -> Outcome:
+    """What the iteration that is best on dev has learnt. The run is left in the folder; a stopped one goes on.
+
+    The material is a system and lessons; without it, the stock's.
+    """
     from rampion.relevant import Lines, Text, train
     from rampion.runs import Run
 
     fixed = {} if settings.language_model is None else {"LM": settings.language_model}
-    decoder = stock.decoder(",".join([*fixed, settings.features]), settings.reordering)
+    system, lessons = material or (stock.system, stock.lessons)
+    decoder = stock.decoder(",".join([*fixed, settings.features]), settings.reordering, system=system)
     recipe = recipe_of(stock, settings).set(seed=seed)
-    corpus = stock.system.corpus
-    text = Text(*(Lines(part.source, part.references) for part in (stock.lessons, corpus.dev, corpus.test) if part))
+    corpus = system.corpus
+    text = Text(*(Lines(part.source, part.references) for part in (lessons, corpus.dev, corpus.test) if part))
     facts = {"corpus": text.fingerprint, "decoder": decoder.fingerprint}
     run = Run.resume(folder / "run", asdict(settings) | recipe.settings(), (), facts, ())
     train(recipe, decoder, text, run, fixed=fixed, threads=stock.threads, record=told)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -106,9 +107,26 @@ class Stock:
             Language.invent(1).corpus(self.scale.pairs, self.scale.held_out).write(text)
         return text
 
-    def decoder(self, features: str, order: str, options: int | None = None) -> KeyedDecoder:
-        """One with the options of binary features, or with so many."""
-        decoder: KeyedDecoder = self._made(features, order, options)
+    @cached_property
+    def pool(self) -> Stock:
+        """Half of the pairs to choose from what is learnt from; the other half gives blocks and language model."""
+        scale = self.scale._replace(sentences=sys.maxsize)
+        return replace(self, out=self.out / "pool", given=str(self.text), scale=scale)
+
+    def spoken(self, words: int) -> Any:
+        """The system of all sentences, with a language model of so many words."""
+        from decoder import kneser, lm
+
+        if words == WORDS:
+            return self.whole
+        path = self.out / "whole" / f"system-{words}.lm"
+        if not path.exists():
+            kneser.estimate(self.whole.corpus.train.target, words).lm.write(path)
+        return replace(self.whole, settings=replace(self.whole.settings, order=words), lm=lm.read(path))
+
+    def decoder(self, features: str, order: str, options: int | None = None, system: Any = None) -> KeyedDecoder:
+        """One with the options of binary features, or with so many; of the stock's system, or of that."""
+        decoder: KeyedDecoder = self._made(features, order, options, system)
         return decoder
 
     def lister(self, features: str, order: str, options: int | None = None) -> Decoder:
@@ -116,10 +134,10 @@ class Stock:
         decoder: Decoder = self._made(features, order, options).decoder
         return decoder
 
-    def _made(self, features: str, order: str, options: int | None) -> Any:
+    def _made(self, features: str, order: str, options: int | None, system: Any = None) -> Any:
         from decoder.states import MON, Reordering
 
-        return self.system.decoder(
+        return (system or self.system).decoder(
             features, MON if order == "MON" else Reordering(), threads=self.threads,
             beam=self.scale.beam, pops=10 * self.scale.beam, options=options or self.scale.options,
         )  # fmt: skip

@@ -32,11 +32,14 @@ def depends(settings: Tuning) -> tuple[str, ...]:
     return (*text, "k", "decodings") if settings.recipe else text
 
 
-def tune(stock: Stock, settings: Tuning, seed: int, folder: Path) -> Outcome:
-    """What the decoder says with the weights that the loop ends with; a loop that was stopped goes on."""
+def tune(stock: Stock, settings: Tuning, seed: int, folder: Path, system: Any = None) -> Outcome:
+    """What the decoder says with the weights that the loop ends with; a loop that was stopped goes on.
+
+    The decoder is that of all sentences, or of another system.
+    """
     from decoder.large import LargeDecoder
 
-    system = stock.whole
+    system = system or stock.whole
     names, counts, _ = settings.features.partition(f",{COUNTS}")
     keyed = system.decoder(names, threads=stock.threads)
     decoder, dev, test = keyed.decoder, system.corpus.dev, system.corpus.test

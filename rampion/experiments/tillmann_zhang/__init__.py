@@ -2,5 +2,6 @@
 
 from rampion.experiments.tillmann_zhang.binary import BINARY
 from rampion.experiments.tillmann_zhang.real import REAL
+from rampion.experiments.tillmann_zhang.texts import TEXTS
 
-EXPERIMENTS = (*BINARY, *REAL)
+EXPERIMENTS = (*BINARY, *REAL, *TEXTS)
