@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rampion.cli.workshop import real, sets, tuned
+from rampion.cli.workshop import expected, real, sets, tuned
 from rampion.cli.workshop.stock import Stock
 from rampion.errors import RecipeError
-from rampion.experiments import Row, gimpel_smith
+from rampion.experiments import Row, gimpel_smith, wuebker
 from rampion.experiments.gimpel_smith import Family, Tuning
 from rampion.experiments.samples import Outcome
 from rampion.experiments.scales import SCALES
@@ -46,7 +46,13 @@ class Workshop:
     def asked(self, row: Row) -> Mapping[str, Any]:
         if isinstance(row.settings, (Theory, Family)):
             return {}
-        depends = tuned.depends(row.settings) if isinstance(row.settings, Tuning) else sets.DEPENDS
+        match row.settings:
+            case Tuning() as tuning:
+                depends = tuned.depends(tuning)
+            case wuebker.Tuned() | wuebker.Curve() | wuebker.Effort() | wuebker.Trial() as settings:
+                depends = expected.depends(settings)
+            case _:
+                depends = sets.DEPENDS
         return {"corpus": self.stock.given or "toy", **{name: getattr(self.stock.scale, name) for name in depends}}
 
     def make(self, row: Row, seed: int, folder: Path) -> Outcome:
@@ -67,4 +73,6 @@ class Workshop:
                 return real.learn(self.stock, dense, seed, folder)
             case Staged() as staged:
                 return real.stages(self.stock, staged, seed, folder)
+            case wuebker.Tuned() | wuebker.Curve() | wuebker.Effort() | wuebker.Trial() as settings:
+                return expected.make(self.stock, settings, seed)
         raise RecipeError(f"{row.label}: nobody knows how to make a {type(row.settings).__name__}")
