@@ -86,7 +86,7 @@ def test_blocks_say_what_sparse_features_say(made, stock):
     features = expected.listed(stock, learning).features
     weights = Weights(features, course.learnt[STEPS]["weights"])
     assert np.count_nonzero(weights.vector)
-    both = Weights.of({**expected.base(stock).weights, **{name: w for name, w in weights.items() if "/" in name}})
+    both = Weights.of({**expected.loud(stock), **{name: w for name, w in weights.items() if "/" in name}})
     dev = stock.whole.corpus.dev
     said = expected.decoder(stock, stock.whole, "fourteen,pairs").decoder.best(dev.source, both)
     score = Bleu().score(Bleu().statistics(said, np.arange(len(said) + 1), dev.references).sum(axis=0))
@@ -101,7 +101,7 @@ def test_expected_bleu_is_a_mean_under_the_model(made, stock):
     references = stock.whole.corpus.train.take(np.arange(len(lists.segments))).references
     metric = named("bleu:he-deng")
     gains = 1 - costs(metric, metric.statistics(lists.texts, lists.bounds, references), 1.0)
-    scores = lists.score(Weights.of(expected.base(stock).weights).onto(lists.features, lenient=True))
+    scores = lists.score(Weights.of(expected.loud(stock)).onto(lists.features, lenient=True))
     for step in (0, STEPS):
         total = scores + (lists.score(course.learnt[step]["weights"]) if step else 0)
         means = []
@@ -110,6 +110,18 @@ def test_expected_bleu_is_a_mean_under_the_model(made, stock):
             means.append(100 * float(gains[first:last] @ p / p.sum()))
         assert course.expected[step] == pytest.approx(means)
     assert rows_of(out, "figure-2")["RPROP, curve"]["curves"][0]["expected"][-1] == pytest.approx(np.mean(means))
+
+
+def test_weights_are_as_great_as_lists_need(stock):
+    """MERT's weights, all of them times one number; lists of few candidates cannot be spread over SPREAD."""
+    base, loud = (np.array(list(one.values())) for one in (expected.base(stock).weights, expected.loud(stock)))
+    assert np.ptp(loud[base != 0] / base[base != 0]) < 1e-9 * loud.max()
+    assert (loud / base)[0] > 0
+    lists = expected.listed(stock, Learning(RPROP))
+    batch = expected.judged(stock, lists)
+    ways = np.diff(lists.bounds)
+    most = np.exp(np.log(ways).mean())
+    assert expected.LOSS.effective(batch.stakes, batch.offset) == pytest.approx(min(expected.SPREAD, most), rel=0.01)
 
 
 def test_every_method_learns(made):

@@ -45,6 +45,7 @@ BASE = ("pairs", "held_out", "beam", "width", "decodings")  # what of the scale 
 CHOOSER = 1  # the seed of the base system that makes lists, and of the MERT that chooses a step
 HELD = 10  # every such list is held out to choose a rate
 TIMED = 10  # steps
+SPREAD = 6.0  # candidates of a list that the base system's distribution is spread over, when learning begins
 LOSS = ExpectedBleu()
 KIND, WEIGHTS = "steps", "weights"
 
@@ -243,13 +244,37 @@ def alignment(stock: Stock, count: int) -> Any:
 
 
 def judged(stock: Stock, lists: Candidates) -> Batch:
-    """Lists with what their candidates gain, and what the base system scores them."""
+    """Lists with what their candidates gain, and what the base system scores them, its weights so great as `loud`."""
+    batch = gains(stock, lists)
+    return batch.upon(lists.score(Weights.of(loud(stock)).onto(lists.features, lenient=True)))
+
+
+def loud(stock: Stock) -> Mapping[str, float]:
+    """The base system's weights times a number: MERT leaves open how great they are, expected BLEU does not.
+
+    So great that lists of phrase pairs are spread over SPREAD candidates.
+    """
+    path, weights = home(stock) / "loud.json", base(stock).weights
+    if not path.exists():
+        lists = listed(stock, Learning("RPROP"))
+        stakes, scores = gains(stock, lists).stakes, lists.score(Weights.of(weights).onto(lists.features, lenient=True))
+        quiet, shrill = -10.0, 10.0
+        for _ in range(40):
+            middle = (quiet + shrill) / 2
+            wide = LOSS.effective(stakes, 2.0**middle * scores) > SPREAD
+            quiet, shrill = (middle, shrill) if wide else (quiet, middle)
+        with replacing(path) as file:
+            file.write(json.dumps({name: 2.0**quiet * weight for name, weight in weights.items()}).encode() + b"\n")
+    found: dict[str, float] = json.loads(path.read_bytes())
+    return found
+
+
+def gains(stock: Stock, lists: Candidates) -> Batch:
+    """Lists with what their candidates gain."""
     train = stock.whole.corpus.train
     numbers = np.array([int(name) for name in lists.segments])
     recipe = KNOWN["xbleu-rprop"]
-    batch = judge(lists, train.take(numbers).references, recipe.metric, recipe.alpha).batch(lists)
-    fixed = Weights.of(base(stock).weights).onto(lists.features, lenient=True)
-    return batch.upon(lists.score(fixed))
+    return judge(lists, train.take(numbers).references, recipe.metric, recipe.alpha).batch(lists)
 
 
 # Steps
@@ -355,11 +380,16 @@ def climb(
     if learning.method == "GT":
         from decoder.channels import tables
 
-        found = tables(stock.whole.blocks, batch.candidates.features, base(stock).weights)
+        found = tables(stock.whole.blocks, batch.candidates.features, loud(stock))
         if not found:
             raise RecipeError("no phrase channel of the base system has a weight above 0, so that none can grow")
-        for grown in Growth(tuple(found.values()), learning.tau, steps).grow(LOSS, batch):
-            told(grown.weights, dict(zip(found, grown.tables, strict=True)), grown.moved)
+        used = {name: whole.used for name, whole in found.items()}
+        parts = tuple(whole.only(used[name]) for name, whole in found.items())
+        for grown in Growth(parts, learning.tau, steps).grow(LOSS, batch):
+            learnt = {name: whole.start.copy() for name, whole in found.items()}
+            for (name, whole), part in zip(found.items(), grown.tables, strict=True):
+                learnt[name][used[name][whole.rows]] = part
+            told(grown.weights, learnt, grown.moved)
         return
     recipe = KNOWN[RECIPES[learning.method]].set(l2=2 * learning.tau, epochs=steps)
     if learning.rate is not None:
@@ -385,8 +415,8 @@ def condensed(stock: Stock, learnt: Learnt, learning: Learning) -> Any:
 
 
 def beginning(stock: Stock, names: tuple[str, ...]) -> Weights:
-    """The base system's weights, and 1 for what has been learnt."""
-    known = base(stock).weights
+    """The base system's weights as they were when learning began, and 1 for what has been learnt."""
+    known = loud(stock)
     return Weights.of({name: known.get(name, 1.0) for name in names})
 
 
