@@ -145,6 +145,11 @@ def test_the_rate_is_the_best_of_those_tried(made):
         assert run["rate"] in wuebker.RATES[method]
 
 
+def test_more_of_the_first_steps_are_tried():
+    assert expected.steps_tried(4) == [2, 10, 22, 40]
+    assert expected.steps_tried(40) == list(range(1, 41)) == expected.steps_tried(50)
+
+
 def test_growing_changes_whole_rows(made):
     out, _ = made
     rows = rows_of(out, "efficiency")
@@ -170,7 +175,7 @@ def test_whoever_was_interrupted_ends_with_the_same(made, tmp_path, monkeypatch)
     code, again, err = rampion("reproduce", "wuebker/table-2", "--out", copy)
     assert code == 0, err
     assert "MERT with step 10, seed 1" in err
-    assert "MERT with step 5" not in err
+    assert "MERT with step 2" not in err
     assert again.replace(str(copy), str(out)) == told["table-2"][1]
 
 

@@ -326,7 +326,7 @@ def _columns(learning: Learning) -> list[str]:
 def _learn(stock: Stock, learning: Learning, path: Path) -> None:
     batch = judged(stock, listed(stock, learning))
     rate = paced(stock, learning)
-    tried = set(np.linspace(0, STEPS, stock.scale.tried + 1).round().astype(int)[1:].tolist())
+    tried = set(steps_tried(stock.scale.tried))
     points, arrays = [expected(batch, np.zeros(len(batch.candidates.features)))], dict[str, Reals]()
     last: Learnt = {}
 
@@ -343,6 +343,13 @@ def _learn(stock: Stock, learning: Learning, path: Path) -> None:
         arrays.update({f"{len(points) - 1} {name}": numbers for name, numbers in last.items()})
     points += points[-1:] * (STEPS + 1 - len(points))
     container.write(path, KIND, {"expected": np.stack(points), **arrays}, facts)
+
+
+def steps_tried(count: int) -> list[int]:
+    """So many of the steps, the last among them, and more of the first, in which some methods go far."""
+    if count >= STEPS:
+        return list(range(1, STEPS + 1))
+    return [max(1, int(STEPS * (n / count) ** 2)) for n in range(1, count + 1)]
 
 
 def expected(batch: Batch, weights: Reals) -> Reals:
