@@ -24,6 +24,8 @@ from rampion.errors import InputError
 from rampion.keys import Keys
 from rampion.text import Texts
 
+LARGEST = float(np.finfo(np.float32).max)
+
 # The columns of each template, and the moves by which a block shows what stands there.
 COLUMNS_OF = {
     "P1": (LEARNT[0:1], (STEP,)),
@@ -81,6 +83,8 @@ def _sparse(weights: Mapping[str, float]) -> dict[str, float]:
             f"{strange} has a weight, but no column takes it: only features of {', '.join(COLUMNS_OF)} "
             "(pairs, lexical, triplets, reordering) can be condensed; learn without the others"
         )
+    if large := next((name for name, weight in found.items() if not abs(weight) <= LARGEST), None):
+        raise InputError(f"the weight of {large} is {found[large]}; expected a number that single precision holds")
     return found
 
 

@@ -50,7 +50,7 @@ INITIAL = (
 
 
 def features_of(which: str) -> tuple[tuple[str, ...], str]:
-    """Real-valued features and templates by name, with commas between; seven, fourteen, learnt are sets of the former."""
+    """Real-valued features and templates by name, with commas between; seven, fourteen, learnt are sets of them."""
     names, templates = list[str](), list[str]()
     for name in filter(None, which.split(",")):
         if name in SETS or name in DENSE:

@@ -31,7 +31,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = (
     *("README.md", "docs/architecture.md", "docs/algorithms.md"),
-    *("docs/compare.md", "docs/decoder.md", "docs/relevant-sets.md"),
+    *("docs/compare.md", "docs/decoder.md", "docs/expected-bleu.md", "docs/relevant-sets.md"),
 )
 PART = re.compile(r"<!-- (\w+) -->\n.*?<!-- /\1 -->", re.DOTALL)
 

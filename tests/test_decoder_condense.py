@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from functools import cache
 from itertools import pairwise
 
 import numpy as np
 import pytest
+from command import rampion
 
 from decoder import kneser
 from decoder.align import align
@@ -23,7 +25,7 @@ from decoder.states import MON, Reordering
 from rampion.errors import InputError, RecipeError, StoreError
 from rampion.expected import ExpectedBleu
 from rampion.features import Features, Weights
-from rampion.formats import container
+from rampion.formats import container, weights
 from rampion.growth import UNUSED, Growth
 from rampion.metrics.column import Column
 from rampion.stakes import Batch, Stakes
@@ -64,17 +66,21 @@ def learnt(seed=0, share=0.8):
     return dict(zip(chosen, (draw.integers(-8, 9, len(chosen)) / 8).tolist(), strict=True))
 
 
+@pytest.mark.parametrize("rounded", [False, True])
 @pytest.mark.parametrize("way", WAYS, ids=["monotone", "swap", "adjacent swaps"])
-def test_condensed_blocks_score_every_derivation_as_the_features_did(way):
+def test_condensed_blocks_score_every_derivation_as_the_features_did(way, rounded):
+    """Without rounding, but for sums that single precision rounds."""
+    draw = np.random.default_rng(3)
+    sparse = {name: float(draw.normal()) if rounded else weight for name, weight in learnt().items()}
     own, parts = {name: INITIAL[name] for name in decoder(toy()[2], "fourteen").names}, Texts.of(lines())
     before = decoder(toy()[2], f"fourteen,{SPARSE}", way)
-    after = decoder(condensed(toy()[2], learnt()), "fourteen,learnt", way)
+    after = decoder(condensed(toy()[2], sparse), "fourteen,learnt", way)
     weigh = np.array([{**own, **dict.fromkeys(LEARNT, 1.0)}[name] for name in after.names])
     leaps, said = 0, Counter[int]()
-    for batch, graph in before.search(parts, before.model(Weights.of(own | learnt())), lambda *both: both):
+    for batch, graph in before.search(parts, before.model(Weights.of(own | sparse)), lambda *both: both):
         found = before.kbest(batch, graph, 40)
         values = after.values(batch, found, after.logs(batch, found))
-        np.testing.assert_allclose(values @ weigh, found.scores, rtol=1e-12)
+        np.testing.assert_allclose(values @ weigh, found.scores, rtol=1e-12, atol=1e-5 if rounded else 0)
         said.update(batch.options.blocks[found.steps].tolist())
         starts, ends = batch.options.starts[found.steps], batch.options.ends[found.steps]
         leaps += np.count_nonzero(starts[1:] > ends[:-1])
@@ -188,7 +194,7 @@ def test_condensing_keeps_everything_else():
         ({"P2/a/A/R": 1.0}, "P2/a/A/R has a weight, but no column takes it: only features of P1, W1, T1, T2, H1, H2"),
         ({"Long/yes": 1.0}, "Long/yes has a weight, but no column takes it"),
         ({"W1/a/A": 3e38, "W1/b/A": 3e38}, "sum up to more than single precision holds; expected smaller ones"),
-        ({"P1/a_b/A": float("nan")}, "the weight of feature 0 is nan; expected a finite number"),
+        ({"P1/a_b/A": float("nan")}, "the weight of P1/a_b/A is nan; expected a number that single precision holds"),
     ],
 )
 def test_weights_that_no_column_can_hold_are_refused(sparse, message):
@@ -333,3 +339,60 @@ def test_what_is_no_channel_is_refused():
     by_hand = BlockSet.of([("a", "A", 2, {}), ("b", "B", 1, {}), ("b", "A", 1, {"PhraseST": -0.1})])
     with pytest.raises(InputError, match=r"PhraseST of the blocks of 'A' sums to 1\.90484; expected probabilities"):
         tables(by_hand, features_of(by_hand), INITIAL)
+
+
+# The command
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("condense")
+    toy()[2].write(place / "toy.blocks")
+    own = {name: INITIAL[name] for name in decoder(toy()[2], "fourteen").names}
+    given = own | learnt() | {"P1/no/block": 1.0, "W1/no/word": 2.0, "T1/a/b/c": 0.0}
+    weights.write(place / "learnt.weights", Weights.of(given))
+    return place
+
+
+def test_the_command_writes_what_the_library_makes(folder):
+    asked = "condense", folder / "toy.blocks", "--weights", folder / "learnt.weights", "--out", folder / "new.blocks"
+    told = rampion(*asked, "--save-weights", folder / "start.weights")
+    expected = condensed(toy()[2], learnt())
+    np.testing.assert_array_equal(BlockSet.read(folder / "new.blocks").blocks.values, expected.blocks.values)
+    own = {name: INITIAL[name] for name in decoder(toy()[2], "fourteen").names}
+    assert dict(weights.read(folder / "start.weights")) == own | dict.fromkeys(LEARNT, 1.0)
+    counts = Counter(name[:2] for name, weight in learnt().items() if weight)
+    rows = [line.split(maxsplit=3) for line in told.out.splitlines()[1:]]
+    assert rows[0] == ["P1", str(counts["P1"]), "1", "LearntPairs"]
+    assert rows[4] == ["H1", str(counts["H1"]), "0", "LearntBackM, S, D"]
+    facts = json.loads(rampion(*asked, "--json").out)
+    assert {label: row["condensed"] for label, row in facts.items()} == counts
+    assert {label: row["strange"] for label, row in facts.items() if row["strange"]} == {"P1": 1, "W1": 1}
+    again = rampion("blocks", folder / "new.blocks", "--show", expected.text(2)[0], "--json")
+    row = next(row for row in json.loads(again.out) if row["target"] == expected.text(2)[1])
+    assert [row[name] for name in LEARNT] == expected.blocks.values[2, len(COLUMNS) :].astype(float).tolist()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"LM": 0.5, "P3/a/b": 1.0}, "P3/a/b has a weight, but no column takes it"),
+        ({"W1/<unk>/<unk>": -1e39}, "W1/<unk>/<unk> is -1e+39; expected a number that single precision holds"),
+    ],
+)
+def test_the_command_says_what_is_wrong_and_writes_nothing(folder, given, said):
+    weights.write(folder / "bad.weights", Weights.of(given))
+    out = folder / "bad.blocks"
+    found = rampion("condense", folder / "toy.blocks", "--weights", folder / "bad.weights", "--out", out)
+    assert (found.code, out.exists()) == (2, False)
+    assert said in " ".join(found.err.split())
+
+
+def test_the_command_refuses_condensed_blocks_and_what_is_no_weights(folder):
+    condensed(toy()[2], {}).write(folder / "twice.blocks")
+    found = rampion("condense", folder / "twice.blocks", "--weights", folder / "learnt.weights", "--out", folder / "x")
+    assert found.code == 2
+    assert "condensed already" in found.err
+    found = rampion("decode", folder / "learnt.weights", "--blocks", folder / "toy.blocks", "--features", "learnt")
+    assert found.code == 2
+    assert "need condensed blocks" in " ".join(found.err.split())

@@ -25,7 +25,8 @@ app = typer.Typer(
 
 COMMANDS = (
     "demo", "tune", "rerank", "inspect", "score", "compare", "weights", "store",
-    "corpus", "align", "blocks", "counts", "lm", "decode", "train", "reproduce", "report", "recipes", "cite",
+    "corpus", "align", "blocks", "counts", "lm", "condense", "decode", "train", "reproduce",
+    "report", "recipes", "cite",
 )  # fmt: skip
 
 

@@ -83,7 +83,7 @@ def decode(
         typer.Option(
             "--features",
             metavar="NAMES",
-            help="Real-valued ones (fourteen, seven, or single ones) and templates (phrase, word, all, pairs, "
+            help="Real-valued ones (fourteen, seven, learnt, or single ones) and templates (phrase, word, all, pairs, "
             "lexical, triplets, reordering, or single ones), a comma between.",
             show_default="fourteen",
         ),
