@@ -18,6 +18,9 @@ METHODS: tuple[Method, ...] = ("GT", "SGD", "AdaGrad", "RPROP")
 GT, SGD, ADAGRAD, RPROP = METHODS
 RECIPES: Mapping[Method, str] = {"SGD": "xbleu-sgd", "AdaGrad": "xbleu-adagrad", "RPROP": "xbleu-rprop"}
 STEPS = 40
+# Of GT, whose regulariser is another one: the least power of ten with which, on the toy corpus at the small scale, no
+# step that was tried takes more than 0.5 from dev BLEU. With 0.001 the fortieth takes 1.7, with 0.000001 it takes 3.2.
+GROWN = 1e-2
 LARGER = 3  # times as many sentences, where there are so many
 
 PAIRS = "pairs"  # feature set (a); (b) is lexical, (c) triplets, (d) reordering
@@ -80,6 +83,11 @@ UPDATED: Mapping[str, float] = {GT: 6.08e6, RPROP: 9.21e5}
 TABLE_3: Mapping[str, float] = {BASELINE: 18.0, SGD: 18.0, ADAGRAD: 18.3, RPROP: 18.7}  # of the discussion forum
 
 
+def _learning(method: Method) -> Learning:
+    """Of phrase pairs."""
+    return Learning(method, tau=GROWN) if method == "GT" else Learning(method)
+
+
 def _unbeaten(first: str, others: Iterable[str]) -> tuple[Unbeaten, ...]:
     return tuple(Unbeaten(Quantity(first), Quantity(other)) for other in others)
 
@@ -99,7 +107,7 @@ table_2 = Experiment(
     {"expected": "expected BLEU", "tune": "dev BLEU", "test": "test BLEU", "chosen": "step"},
     (
         _tuned(BASELINE, None),
-        *(_tuned(method, Learning(method)) for method in METHODS),
+        *(_tuned(method, _learning(method)) for method in METHODS),
         _tuned(WITHOUT, Learning("RPROP", leave_one_out=False)),
         _tuned(EVERYTHING, Learning("RPROP", ALL)),
     ),
@@ -141,7 +149,7 @@ figure_2 = Experiment(
         "expected": "expected BLEU", "bend": "bend", "early bend": "early bend", "overshoot": "overshoot",
         "reached": "steps to 90 %",
     },
-    tuple(Row(_curve(method), Curve(Learning(method))) for method in METHODS),
+    tuple(Row(_curve(method), Curve(_learning(method))) for method in METHODS),
     (
         Relation(
             "X21a", "must", "RPROP ends above SGD and AdaGrad",
@@ -172,7 +180,7 @@ figure_2 = Experiment(
 
 def _effort(method: Method) -> Row:
     paper = {"step": 3600 * HOURS[method] / STEPS, "memory": 1000 * GIGABYTES[method], "updated": UPDATED[method]}
-    return Row(f"{method}, effort", Effort(Learning(method)), paper)
+    return Row(f"{method}, effort", Effort(_learning(method)), paper)
 
 
 def _times(name: str, sentence: str, measure: str, least: float) -> Relation:
