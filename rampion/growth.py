@@ -67,6 +67,16 @@ class Table:
         """Over every row."""
         return np.bincount(self.rows, numbers, len(self.bounds) - 1).astype(np.float64, copy=False)
 
+    def only(self, rows: NDArray[np.bool_]) -> Table:
+        """The marked rows: those that no list uses stay as they are, and need not be there."""
+        kept, sizes = rows[self.rows], np.diff(self.bounds)[rows]
+        return Table(ends(sizes), self.start[kept], self.features[kept], self.weight)
+
+    @property
+    def used(self) -> NDArray[np.bool_]:
+        """Which rows have an entry that lists use."""
+        return np.asarray(self.sums(self.features != UNUSED) > 0)
+
     @property
     def rows(self) -> Offsets:
         """Of every entry."""

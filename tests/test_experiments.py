@@ -24,8 +24,9 @@ from rampion.experiments import (
     gimpel_smith,
     results,
     run,
+    wuebker,
 )
-from rampion.experiments.samples import BLEU, MEAN, MEASURES, Outcome, Settled, measured
+from rampion.experiments.samples import BLEU, MEAN, MEASURES, RISES, Outcome, Rise, Settled, measured, score
 from rampion.experiments.scales import SCALES
 from rampion.experiments.tillmann_zhang import EXPERIMENTS
 from rampion.experiments.tillmann_zhang.binary import TABLE_5, table_5
@@ -34,6 +35,7 @@ from rampion.experiments.verdicts import (
     Alike,
     Judged,
     Keener,
+    Lies,
     Near,
     Never,
     Quantity,
@@ -304,6 +306,49 @@ def test_a_curve_has_settled_when_it_stays_near_its_end(shares, settled):
     assert MEASURES["settled"].score.scores(rows.sum(axis=0)[np.newaxis]).tolist() == [settled]
 
 
+STRAIGHT = np.linspace(20, 60, 41)
+
+
+@pytest.mark.parametrize(
+    ("curve", "bend", "early", "overshoot", "reached"),
+    [
+        (STRAIGHT, 0, 0, -1, 36),
+        (20 + 40 * (1 - 0.8 ** np.arange(41)), 1, 1, -1.07, 11),
+        (20 + 1.2 ** np.arange(41), -1, -1, -0.2, 40),
+        (np.array([20.0, 30, 27, *np.linspace(27.5, 40, 38)]), 1, 1, 3, 35),
+        (np.full(41, 20.0), 0, 0, 0, 0),  # no gain, no shape
+    ],
+)
+def test_how_a_curve_rises(curve, bend, early, overshoot, reached):
+    samples = Rise.rows(curve[:, np.newaxis] + np.array([-1.0, 0.0, 1.0]))
+    one = Outcome(dict.fromkeys(RISES, samples))
+    found = {name: score(one, name) for name in RISES}
+    assert found["overshoot"] == pytest.approx(overshoot, abs=0.1)
+    assert found["reached"] == reached
+    for name, expected in (("bend", bend), ("early bend", early)):
+        assert np.sign(round(found[name], 9)) == np.sign(expected), name
+    if bend:
+        gone = (curve - curve[0]) / (curve[-1] - curve[0])
+        assert found["bend"] == pytest.approx(np.mean(gone - np.arange(41) / 40))
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "verdict"),
+    [(39, 41, "holds"), (40.5, 50, "does not hold"), (0, 39.5, "does not hold"), (40, 50, "within noise")],
+)
+def test_a_number_lies_between_bounds(least, most, verdict):
+    found = Lies(FIRST, least, most).judge({"first": [spread(40, 1, 1)]})
+    assert found.verdict == verdict
+    assert found.said == f"first, train, expected {least:g} to {most:g}"
+
+
+def test_runs_are_spread_in_any_measure():
+    runs = {"a": [spread(40, 1, 1)], "b": [spread(50, 1, 2)], "c": [spread(42, 1, 3)]}
+    found = Wider(("a", "b"), ("a", "c"), "range", "train").judge(runs)
+    assert found.value == pytest.approx(8, abs=0.5)
+    assert found.verdict == "holds"
+
+
 # The frame
 
 
@@ -464,6 +509,19 @@ def test_numbers_of_gimpel_and_smith():
     assert papers["gimpel-smith-table-2", "RAMPION, more"] == {"tune": 33.3, "test": 29.8}
 
 
+def test_numbers_of_wuebker_and_others():
+    papers = {(one.file, row.label): dict(row.paper) for one in wuebker.EXPERIMENTS for row in one.rows}
+    assert papers["wuebker-table-2", "RPROP"] == {"test": 31.3, "chosen": 29}
+    assert papers["wuebker-table-2", "RPROP, nothing left out"] == {"test": 30.7}
+    assert papers["wuebker-efficiency", "GT, effort"]["step"] / papers["wuebker-efficiency", "RPROP, effort"][
+        "step"
+    ] == pytest.approx(6.4)
+    for relation in wuebker.table_2.relations:
+        for claim in relation.claims:
+            first, second = (papers["wuebker-table-2", one.row][one.measure] for one in claim.quantities)
+            assert first > second, relation.id
+
+
 def test_gimpel_and_smiths_own_numbers_fulfil_table_2():
     tested = {row.label: row.paper for row in gimpel_smith.table_2.rows}
     for relation in gimpel_smith.table_2.relations[:2]:
@@ -497,10 +555,10 @@ def test_scales_are_in_the_page():
 
 def test_experiments_are_found_by_name():
     assert experiments("tillmann-zhang") == list(EXPERIMENTS)
-    assert experiments() == [*EXPERIMENTS, *gimpel_smith.EXPERIMENTS]
+    assert experiments() == [*EXPERIMENTS, *gimpel_smith.EXPERIMENTS, *wuebker.EXPERIMENTS]
     assert experiments("tillmann-zhang/table-5") == [table_5]
     with pytest.raises(
-        RecipeError, match="'table-5'; there are tillmann-zhang, gimpel-smith, tillmann-zhang/table-5, "
+        RecipeError, match="'table-5'; there are tillmann-zhang, gimpel-smith, wuebker, tillmann-zhang/table-5, "
     ):
         experiments("table-5")
 

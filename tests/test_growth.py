@@ -158,6 +158,19 @@ def test_the_solver_adds_to_the_weights_and_tells_every_step():
     assert replace(growth, steps=0).solve(LOSS, batch, weights, weights) is weights
 
 
+@given(seed=seeds)
+def test_rows_that_no_list_uses_may_be_left_out(seed):
+    batch, growth = task(seed, steps=3)
+    assert not all(one.used.all() for one in growth.tables)
+    fewer = replace(growth, tables=tuple(one.only(one.used) for one in growth.tables))
+    for whole, part in zip(growth.grow(LOSS, batch), fewer.grow(LOSS, batch), strict=True):
+        assert part.weights == pytest.approx(whole.weights, abs=1e-9)
+        assert part.moved == whole.moved
+        for one, kept, left in zip(growth.tables, part.tables, whole.tables, strict=True):
+            assert kept == pytest.approx(left[one.used[one.rows]], abs=1e-9)
+            assert np.array_equal(left[~one.used[one.rows]], one.start[~one.used[one.rows]])
+
+
 def test_when_no_step_helps_the_steps_end(monkeypatch):
     batch, growth = task(5)
     monkeypatch.setattr(rampion.growth, "MOST_DOUBLINGS", 0)

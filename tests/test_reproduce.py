@@ -23,7 +23,10 @@ from rampion.features import Weights
 from rampion.formats import weights as weight_files
 from rampion.recipes import RECIPES
 
-TINY = Scale(300, 20, sentences=40, iterations=2, options=4, beam=10, k=10, decodings=2, counts=20)
+TINY = Scale(
+    300, 20, sentences=40, iterations=2, options=4, beam=10, k=10, decodings=2, counts=20,
+    listed=30, width=10, tried=2, turns=2,
+)  # fmt: skip
 THEOREM = "tillmann-zhang/theorem-1"
 
 
@@ -62,7 +65,7 @@ def refused(*arguments):
 
 def test_what_it_refuses(tmp_path):
     assert (
-        "no experiment is called 'table-5'; there are tillmann-zhang, gimpel-smith, tillmann-zhang/table-5"
+        "no experiment is called 'table-5'; there are tillmann-zhang, gimpel-smith, wuebker, tillmann-zhang/table-5"
         in refused("table-5")
     )
     assert f"{THEOREM}: the runs need a folder; name one with --out DIR" in refused(THEOREM)

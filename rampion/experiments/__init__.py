@@ -17,7 +17,7 @@ from rampion.errors import RecipeError
 from rampion.experiments.samples import Outcome, Outcomes, measured, score
 from rampion.experiments.verdicts import Claim, Judged, Verdict, together
 
-PAPERS = {"tillmann-zhang": "tillmann_zhang", "gimpel-smith": "gimpel_smith"}  # name -> module
+PAPERS = {"tillmann-zhang": "tillmann_zhang", "gimpel-smith": "gimpel_smith", "wuebker": "wuebker"}  # name -> module
 
 Kind = Literal["must", "should", "report"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,8 @@ Vector = NDArray[np.float64]
 TRAINING = Bleu("raw", "nobp")  # one reference, no length penalty (S2.5)
 NEAR = 0.5  # points of BLEU from where a curve ends
 EARLY = 8  # the iteration up to which a curve may dip
+FIRST = 10  # steps of learning that are its beginning
+MOST = 0.9  # of what learning gains
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,43 @@ class Course:
         return found
 
 
+Way = Literal["bend", "early bend", "overshoot", "reached"]
+RISES: tuple[Way, ...] = get_args(Way)
+
+
+@dataclass(frozen=True, slots=True)
+class Rise:
+    """How a mean goes from step to step; a row has the value before the first and after each, and 1.
+
+    bend        how far the curve is above the straight line from its start to its end, on average, as a share of its
+                gain: above 0 if it rises fast at first, below if it rises faster and faster; early bend: of FIRST steps
+    overshoot   the most that one of the FIRST steps loses; below 0 if all of them gain
+    reached     the first step after which MOST of the gain is there
+    """
+
+    of: Way
+
+    @staticmethod
+    def rows(values: NDArray[Any]) -> Vector:
+        """From the values of every unit, a row a step."""
+        return np.ascontiguousarray(np.concatenate([values, np.ones_like(values[:1])]).T, np.float64)
+
+    def scores(self, totals: NDArray[Any]) -> Vector:
+        points: Vector = totals[:, :-1] / totals[:, -1:]
+        if self.of == "early bend":
+            points = points[:, : FIRST + 1]
+        start, gain = points[:, :1], points[:, -1:] - points[:, :1]
+        gone = np.divide(points - start, gain, out=np.zeros_like(points), where=gain != 0)
+        found: Vector
+        if self.of == "overshoot":
+            found = -np.diff(points[:, : FIRST + 1], axis=1).min(axis=1, initial=np.inf)
+        elif self.of == "reached":
+            found = (gone >= MOST).argmax(axis=1).astype(np.float64)
+        else:
+            found = np.where(gain[:, 0] != 0, (gone - np.linspace(0, 1, points.shape[1])).mean(axis=1), 0.0)
+        return found
+
+
 def curves(totals: NDArray[Any]) -> Vector:
     """BLEU of iteration beside iteration."""
     points: Vector = Bleu().scores(totals.reshape(-1, 2 + 2 * ORDER)).reshape(len(totals), -1)
@@ -105,6 +144,12 @@ MEASURES: Mapping[str, Measure] = {
     "early pace": Measure(MEAN, "early iterations"),  # seconds online of a candidate
     "late pace": Measure(MEAN, "late iterations"),
     "violated": Measure(MEAN, "checks"),  # 0 or 1
+    "expected": Measure(MEAN, "training segments"),  # expected BLEU of each list in percent
+    **{name: Measure(Rise(name), "training segments") for name in RISES},
+    "chosen": Measure(MEAN, "choices"),  # the step
+    "step": Measure(MEAN, "steps"),  # seconds
+    "memory": Measure(MEAN, "choices"),  # MB
+    "updated": Measure(MEAN, "choices"),  # numbers that change
 }
 
 

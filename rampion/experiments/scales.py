@@ -21,6 +21,11 @@ class Scale(NamedTuple):
     k: int  # candidates of a sentence at most
     decodings: int  # of the dev text at most
     counts: int  # count features beside them
+    # of expected BLEU, which learns from lists of the training text
+    listed: int  # sentences of it
+    width: int  # candidates of each, and of each dev sentence in MERT
+    tried: int  # steps that are put into blocks and tuned
+    turns: int  # decodings of the dev text for that
 
     @property
     def pace(self) -> float:
@@ -29,7 +34,7 @@ class Scale(NamedTuple):
 
 
 SCALES = {
-    "small": Scale(20_000, 500, 8_000, 16, 4, 30, 100, 25, 1_000),
-    "medium": Scale(100_000, 1_000, 40_000, 30, 6, 50, 200, 25, 3_000),
-    "full": Scale(1_000_000, 1_000, SENTENCES, 30, 10, 100, 1_500, 25, 7_200),
+    "small": Scale(20_000, 500, 8_000, 16, 4, 30, 100, 25, 1_000, 4_000, 30, 4, 5),
+    "medium": Scale(100_000, 1_000, 40_000, 30, 6, 50, 200, 25, 3_000, 40_000, 100, 8, 10),
+    "full": Scale(1_000_000, 1_000, SENTENCES, 30, 10, 100, 1_500, 25, 7_200, 138_000, 100, 40, 25),
 }

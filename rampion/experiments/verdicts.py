@@ -7,6 +7,7 @@
     keener     as above, of the difference on the tuning text and that on the test
     wider      as above, of the spread of the runs of some rows and that of the runs of others
     exceeds    likewise for the interval of one number, and a bound
+    lies       likewise for the interval of one number, and two bounds
     between    likewise for the interval of the difference of the runs of some rows and those of others, and two bounds
     never      holds if none of the units has it
     alike      holds if the weights of all runs point the same way
@@ -31,8 +32,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rampion.experiments.samples import MEASURES, Outcomes, rows
-from rampion.metrics import Bleu
-from rampion.metrics.bleu import ORDER
 from rampion.significance import Interval, Scored, bootstrap, paired_bootstrap, randomisation
 
 TRIALS = 2_000  # of approximate randomisation
@@ -196,6 +195,26 @@ class Exceeds:
 
 
 @dataclass(frozen=True, slots=True)
+class Lies:
+    """The quantity is something between the bounds."""
+
+    quantity: Quantity
+    least: float
+    most: float
+
+    @property
+    def quantities(self) -> tuple[Quantity, ...]:
+        return (self.quantity,)
+
+    def judge(self, outcomes: Outcomes) -> Judged:
+        found = bootstrap(
+            MEASURES[self.quantity.measure].score, rows(outcomes[self.quantity.row], self.quantity.measure)
+        )
+        said = f"{self.quantity}, expected {self.least:g} to {self.most:g}"
+        return Judged(said, *found, decided(found, self.least, self.most))
+
+
+@dataclass(frozen=True, slots=True)
 class Never:
     """No unit of the sample has it; its share is given."""
 
@@ -214,7 +233,7 @@ class Never:
 
 @dataclass(frozen=True, slots=True)
 class Wider:
-    """The BLEU of the runs of the first rows is spread wider than that of the second: standard deviation, or range."""
+    """The runs of the first rows are spread wider than those of the second: standard deviation, or range."""
 
     first: tuple[str, ...]
     second: tuple[str, ...]
@@ -228,7 +247,8 @@ class Wider:
     def judge(self, outcomes: Outcomes) -> Judged:
         one, two = (np.concatenate([rows(outcomes[row], self.measure) for row in group])
                     for group in (self.first, self.second))  # fmt: skip
-        found = bootstrap(Spreads(len(one), self.by), np.hstack([*one, *two]))
+        spreads = Spreads(MEASURES[self.measure].score, len(one), len(one) + len(two), self.by)
+        found = bootstrap(spreads, np.hstack([*one, *two]))
         named = (" and ".join(group) for group in (self.first, self.second))
         return Judged(f"{self.by} of {' − of '.join(named)}, {self.measure}", *found, decided(found, 0.0, math.inf))
 
@@ -276,17 +296,18 @@ def _vector(weights: Mapping[str, float]) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, slots=True)
 class Spreads:
-    """How much wider the BLEU of the first runs is spread than that of the others; rows of all, side by side.
+    """How much wider the scores of the first runs are spread than those of the others; rows of all, side by side.
 
     A single run has no spread.
     """
 
+    of: Scored
     first: int
+    all: int
     by: Literal["sd", "range"]
 
     def scores(self, totals: NDArray[Any]) -> NDArray[np.float64]:
-        width = 2 + 2 * ORDER
-        scores = Bleu().scores(totals.reshape(-1, width)).reshape(len(totals), -1)
+        scores = self.of.scores(totals.reshape(len(totals) * self.all, -1)).reshape(len(totals), -1)
         spreads = [np.ptp(part, axis=1) if self.by == "range" else part.std(axis=1, ddof=min(1, part.shape[1] - 1))
                    for part in (scores[:, : self.first], scores[:, self.first :])]  # fmt: skip
         wider: NDArray[np.float64] = spreads[0] - spreads[1]

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rampion.cli.workshop import real, sets, texts, tuned
+from rampion.cli.workshop import expected, real, sets, texts, tuned
 from rampion.cli.workshop.stock import Stock
 from rampion.errors import RecipeError
-from rampion.experiments import Row, gimpel_smith
+from rampion.experiments import Row, gimpel_smith, wuebker
 from rampion.experiments.gimpel_smith import Family, Tuning
 from rampion.experiments.samples import Outcome
 from rampion.experiments.scales import SCALES
@@ -54,6 +54,8 @@ class Workshop:
                 depends = tuned.depends(spoken.tuning)
             case Filtered():
                 depends = texts.DEPENDS
+            case wuebker.Tuned() | wuebker.Curve() | wuebker.Effort() | wuebker.Trial() as settings:
+                depends = expected.depends(settings)
             case _:
                 depends = sets.DEPENDS
         return {"corpus": self.stock.given or "toy", **{name: getattr(self.stock.scale, name) for name in depends}}
@@ -80,4 +82,6 @@ class Workshop:
                 return texts.learn(self.stock, filtered, seed, folder)
             case Spoken(words, tuning):
                 return tuned.tune(self.stock, tuning, seed, folder, self.stock.spoken(words))
+            case wuebker.Tuned() | wuebker.Curve() | wuebker.Effort() | wuebker.Trial() as settings:
+                return expected.make(self.stock, settings, seed)
         raise RecipeError(f"{row.label}: nobody knows how to make a {type(row.settings).__name__}")
