@@ -105,4 +105,4 @@ def test_wheel_holds_what_it_must_and_no_source():
         assert not [name for name in names if name.endswith(suffix)]
     stubs = {name.removesuffix(".pyi") for name in names if name.endswith(".pyi")}
     compiled = {name.split(".")[0] for name in names if name.endswith(".so")}
-    assert stubs == compiled != set()
+    assert stubs | {"rampion/_core/_shared"} == compiled  # which is Cython's own

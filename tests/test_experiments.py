@@ -48,7 +48,7 @@ from rampion.experiments.verdicts import (
 )
 from rampion.losses import LOSSES
 from rampion.report import charts
-from rampion.significance import Interval, bootstrap, paired_bootstrap, randomisation
+from rampion.significance import Interval, Randomised, bootstrap, paired_bootstrap, randomisation
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -545,6 +545,14 @@ def test_laws_of_the_losses_hold_and_would_be_seen_to_fail(law, monkeypatch):
     for name in ("ramp3", "kbest-perceptron", "log"):
         monkeypatch.setitem(gimpel_smith.LOSSES, name, LOSSES["soft-ramp1"])
     assert measured([gimpel_smith.prove(family, 1)], "violated").score > 0
+
+
+@pytest.mark.parametrize("law", wuebker.LAWS)
+def test_laws_of_p_values_hold_and_would_be_seen_to_fail(law, monkeypatch):
+    doubt, random = wuebker.Doubt(law, problems=2), np.random.default_rng(0)
+    assert measured([wuebker.prove(doubt, 1)], "violated").score == 0
+    monkeypatch.setattr(wuebker, "randomisation", lambda *_: Randomised(0.0, 0.9 * random.random() ** 2, 999, False))
+    assert measured([wuebker.prove(doubt, 1)], "violated").score > 0
 
 
 def test_scales_are_in_the_page():

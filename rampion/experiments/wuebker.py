@@ -6,12 +6,17 @@ with its own counts, and become columns of the blocks, which MERT tunes on the d
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rampion.experiments import Experiment, Picture, Relation, Row
-from rampion.experiments.verdicts import Above, Lies, Near, Quantity, Ratio, Unbeaten, Wider
+from rampion.experiments.samples import MEAN, Outcome
+from rampion.experiments.verdicts import Above, Lies, Near, Never, Quantity, Ratio, Unbeaten, Wider
+from rampion.significance import paired_bootstrap, randomisation
 
 Method = Literal["GT", "SGD", "AdaGrad", "RPROP"]
 METHODS: tuple[Method, ...] = ("GT", "SGD", "AdaGrad", "RPROP")
@@ -279,4 +284,80 @@ larger = Experiment(
     note="The paper's own baselines here have 18.0 (Chinese-English, discussion forum) and 28.3 (German-English).",
 )  # fmt: skip
 
-EXPERIMENTS = (table_2, figure_2, efficiency, sensitivity, larger)
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """A law of p-values, on systems whose scores are drawn by chance."""
+
+    seeded: ClassVar[bool] = True
+    law: str
+    problems: int = 20
+
+
+SEGMENTS, RUNS, TRIALS = 40, 3, 999
+SHIFTS, ROUGH = np.linspace(0.0, 1.0, 6), 0.02  # added to every segment of one system; by which p may rise
+HALVES, FAR = 200, 1.95  # pairs of halves; times their root, what one in a thousand uniform samples is off
+Laws = Iterator[NDArray[np.bool_]]
+
+
+def scored(random: np.random.Generator, runs: int) -> NDArray[np.float64]:
+    """Runs of a system: segments are easy or hard, whoever translates them."""
+    values = random.normal(size=SEGMENTS) + 0.5 * random.normal(size=(runs, SEGMENTS))
+    return np.stack([MEAN.rows(run) for run in values])
+
+
+def same(random: np.random.Generator) -> Laws:
+    """A system is not better than itself, sure as can be."""
+    system = scored(random, RUNS)
+    for test in (randomisation, paired_bootstrap):
+        yield np.array([test(MEAN, system, system, TRIALS).p != 1.0])
+
+
+def apart(random: np.random.Generator) -> Laws:
+    """The farther two systems are apart, the smaller is p."""
+    one, two = scored(random, RUNS), scored(random, RUNS)
+    ahead = 1.0 if two[..., 0].mean() >= one[..., 0].mean() else -1.0
+    for test in (randomisation, paired_bootstrap):
+        p = [test(MEAN, one, two + np.array([ahead * shift, 0.0]), TRIALS).p for shift in SHIFTS]
+        yield np.append(np.diff(p) > ROUGH, p[-1] > ROUGH)
+
+
+def halves(random: np.random.Generator) -> Laws:
+    """Halves of the runs of one system differ by chance, and p is any number as often as any other."""
+    p = np.empty(HALVES)
+    for number in range(HALVES):
+        runs = scored(random, 2 * RUNS)
+        p[number] = randomisation(MEAN, runs[:RUNS], runs[RUNS:], TRIALS).p
+    off = np.abs(np.sort(p) - (np.arange(HALVES) + 0.5) / HALVES).max()
+    yield np.array([off > FAR / np.sqrt(HALVES)])
+
+
+LAWS = {"same": same, "apart": apart, "halves": halves}
+
+
+def prove(doubt: Doubt, seed: int) -> Outcome:
+    """Whether any problem violates the law."""
+    found = list[NDArray[np.bool_]]()
+    for number in range(doubt.problems):
+        found += LAWS[doubt.law](np.random.default_rng([seed, number]))
+    return Outcome({"violated": MEAN.rows(np.concatenate(found))})
+
+
+def _lawful(name: str, law: str, sentence: str) -> Relation:
+    return Relation(name, "must", sentence, (Never(Quantity(law, "violated")),))
+
+
+significance = Experiment(
+    "wuebker/significance",
+    "Whether p-values are what they should be",
+    {"violated": "share of checks violated"},
+    (Row("same", Doubt("same")), Row("apart", Doubt("apart")), Row("halves", Doubt("halves", 1))),
+    (
+        _lawful("X25a", "same", "of two systems that are the same p is 1"),
+        _lawful("X25b", "apart", "p falls as an artificial difference grows"),
+        _lawful("X25c", "halves", "p of two halves of one system's runs is uniform"),
+    ),
+    note=f"{RUNS} runs a system, {SEGMENTS} segments, {TRIALS} trials; randomisation, in the first two bootstrap too.",
+)
+
+EXPERIMENTS = (table_2, figure_2, efficiency, sensitivity, larger, significance)

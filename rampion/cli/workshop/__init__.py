@@ -45,7 +45,7 @@ class Workshop:
         }
 
     def asked(self, row: Row) -> Mapping[str, Any]:
-        if isinstance(row.settings, (Theory, Family)):
+        if isinstance(row.settings, (Theory, Family, wuebker.Doubt)):
             return {}
         match row.settings:
             case Tuning() as tuning:
@@ -82,6 +82,8 @@ class Workshop:
                 return texts.learn(self.stock, filtered, seed, folder)
             case Spoken(words, tuning):
                 return tuned.tune(self.stock, tuning, seed, folder, self.stock.spoken(words))
+            case wuebker.Doubt() as doubt:
+                return wuebker.prove(doubt, seed)
             case wuebker.Tuned() | wuebker.Curve() | wuebker.Effort() | wuebker.Trial() as settings:
                 return expected.make(self.stock, settings, seed)
         raise RecipeError(f"{row.label}: nobody knows how to make a {type(row.settings).__name__}")
