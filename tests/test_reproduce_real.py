@@ -14,7 +14,7 @@ from rampion.experiments import experiments
 from rampion.experiments.samples import EARLY, Course, Outcome, Settled
 from rampion.experiments.scales import SCALES
 from rampion.experiments.tillmann_zhang.real import CM, MER_7, PERCEPTRON, SEVEN, table_8
-from rampion.experiments.verdicts import Above, Between, Exceeds, Quantity
+from rampion.experiments.verdicts import Above, Between, Lies, Quantity
 
 FIGURES, TABLE = "tillmann-zhang/figures-4-6", "tillmann-zhang/table-9"
 
@@ -120,7 +120,7 @@ def test_claims_of_curves_of_different_lengths():
     judged = Above(Quantity("long", "rough"), Quantity("short", "rough")).judge(outcomes)
     assert judged.verdict == "holds"
     assert judged.p is None
-    assert Exceeds(Quantity("long", "rough"), 30).judge(outcomes).verdict == "does not hold"
+    assert Lies(Quantity("long", "rough"), 30).judge(outcomes).verdict == "does not hold"
 
 
 def test_what_lies_between():

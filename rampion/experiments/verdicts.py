@@ -89,7 +89,7 @@ class Above(Two):
     def judge(self, outcomes: Outcomes) -> Judged:
         found = difference(self.first, self.second, outcomes)
         p = chance(self.first, self.second, outcomes)
-        said = f"{self.first} − {self.second}" + (f", expected above {self.by:g}" if self.by else "")
+        said = f"{self.first} − {self.second}" + (f", {_asked(self.by, math.inf)}" if self.by else "")
         return Judged(said, *found, decided(found, self.by, math.inf), p)
 
 
@@ -146,7 +146,7 @@ class Ratio(Two):
     def judge(self, outcomes: Outcomes) -> Judged:
         logs = difference(self.first, self.second, outcomes, logarithmic=True)
         found = Interval(*map(math.exp, logs))
-        said = f"{self.first} / {self.second}, expected {self.least:g} to {self.most:g}"
+        said = f"{self.first} / {self.second}, {_asked(self.least, self.most)}"
         return Judged(said, *found, decided(found, self.least, self.most))
 
 
@@ -169,29 +169,8 @@ class Between:
                     for group in (self.first, self.second))  # fmt: skip
         found = Interval(*paired_bootstrap(MEASURES[self.measure].score, two, one)[:3])
         named = (", ".join(group) for group in (self.first, self.second))
-        said = (
-            f"{' − '.join(f'({names})' for names in named)}, {self.measure}, expected {self.least:g} to {self.most:g}"
-        )
+        said = f"{' − '.join(f'({names})' for names in named)}, {self.measure}, {_asked(self.least, self.most)}"
         return Judged(said, *found, decided(found, self.least, self.most))
-
-
-@dataclass(frozen=True, slots=True)
-class Exceeds:
-    """The quantity is greater than that."""
-
-    quantity: Quantity
-    least: float
-
-    @property
-    def quantities(self) -> tuple[Quantity, ...]:
-        return (self.quantity,)
-
-    def judge(self, outcomes: Outcomes) -> Judged:
-        found = bootstrap(
-            MEASURES[self.quantity.measure].score, rows(outcomes[self.quantity.row], self.quantity.measure)
-        )
-        said = f"{self.quantity}, expected more than {self.least:g}"
-        return Judged(said, *found, decided(found, self.least, math.inf))
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,8 +178,8 @@ class Lies:
     """The quantity is something between the bounds."""
 
     quantity: Quantity
-    least: float
-    most: float
+    least: float = -math.inf
+    most: float = math.inf
 
     @property
     def quantities(self) -> tuple[Quantity, ...]:
@@ -210,7 +189,7 @@ class Lies:
         found = bootstrap(
             MEASURES[self.quantity.measure].score, rows(outcomes[self.quantity.row], self.quantity.measure)
         )
-        said = f"{self.quantity}, expected {self.least:g} to {self.most:g}"
+        said = f"{self.quantity}, {_asked(self.least, self.most)}"
         return Judged(said, *found, decided(found, self.least, self.most))
 
 
@@ -358,6 +337,13 @@ def decided(found: Interval, least: float, most: float) -> Verdict:
     if least < found.low and found.high < most:
         return "holds"
     return "does not hold" if found.high < least or found.low > most else "within noise"
+
+
+def _asked(least: float, most: float) -> str:
+    """The bounds in words."""
+    if math.isinf(most):
+        return f"expected above {least:g}"
+    return f"expected below {most:g}" if math.isinf(least) else f"expected {least:g} to {most:g}"
 
 
 def together(judged: Iterable[Judged]) -> Verdict:

@@ -13,7 +13,7 @@ from typing import ClassVar, Literal
 from rampion.experiments import Experiment, Picture, Relation, Row
 from rampion.experiments.samples import EARLY
 from rampion.experiments.tillmann_zhang.binary import Training
-from rampion.experiments.verdicts import Above, Between, Exceeds, Near, Quantity, Ratio
+from rampion.experiments.verdicts import Above, Between, Lies, Near, Quantity, Ratio
 
 SIX = "PhraseST,ModelOne,LMFirst,LMRest,JumpOut,JumpIn"
 SEVEN = f"{SIX},Words"
@@ -230,7 +230,7 @@ figures_4_6 = Experiment(
     (
         Relation(
             "X11a", "should", f"Costmargin dips before iteration {EARLY}, then recovers",
-            (Exceeds(Quantity(CM, "dip"), 0.0), Exceeds(Quantity(CM, "recovery"), 0.0)),
+            (Lies(Quantity(CM, "dip"), 0.0), Lies(Quantity(CM, "recovery"), 0.0)),
         ),
         Relation("X11b", "should", "the perceptron's curve is rougher", (_above(PERCEPTRON, CM, "rough"),)),
         Relation(
