@@ -1,0 +1,57 @@
+"""Executors: threads of this process, or workers of dask.distributed, that do pure tasks for a coordinator."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+from rampion.errors import InputError, RecipeError
+from rampion.executors.coordinator import Coordinator, Job, Patience
+from rampion.executors.protocol import Executor
+from rampion.executors.room import Room
+from rampion.executors.tasks import Task
+
+__all__ = ["Coordinator", "Executor", "Job", "Patience", "Room", "Task", "named", "shards"]
+
+OWN = {"local": {"threads": int}, "dask": {"workers": int}, "address": {"ca": str, "cert": str, "key": str}}
+COMMON: dict[str, Any] = {"size": int, "deadline": float, "deaths": int, "tries": int, "poison": str}
+
+
+def named(spec: str) -> tuple[Executor, Patience, int | None]:
+    """What NAME[,OPTION=VALUE...] says: local, dask, or the address of a scheduler; and how many segments a task has.
+
+    local,threads=4   dask,workers=2,deadline=60   tls://host:8786,ca=ca.pem,cert=me.pem,key=me.key,poison=skip
+    """
+    name, *rest = spec.split(",")
+    kind = name if name in OWN else "address"
+    if kind == "address" and "://" not in name:
+        raise RecipeError(f"the executor {name!r} is none of local, dask and an address such as tcp://127.0.0.1:8786")
+    known, values = OWN[kind] | COMMON, dict[str, Any]()
+    for option in rest:
+        key, equals, text = option.partition("=")
+        if key not in known or not equals:
+            raise RecipeError(f"the executor {name} knows no {option!r}; it takes {', '.join(f'{k}=' for k in known)}")
+        try:
+            values[key] = known[key](text)
+        except ValueError:
+            raise RecipeError(f"{option!r}: expected a number, for example {key}=2") from None
+        if known[key] is int and values[key] < 1:
+            raise RecipeError(f"{option!r}: expected 1 or more")
+    patience = Patience(**{one.name: values.pop(one.name) for one in fields(Patience) if one.name in values})
+    size = values.pop("size", None)
+    if kind == "local":
+        from rampion.executors.local import Local
+
+        return Local(**values), patience, size
+    try:
+        from rampion.executors.cluster import Cluster
+    except ModuleNotFoundError as error:
+        raise InputError(f"the executor {name} needs dask.distributed: pip install 'rampion[dask]'") from error
+    if kind == "dask":
+        return Cluster(**values), patience, size
+    return Cluster(name, tls=values), patience, size
+
+
+def shards(segments: int, size: int) -> list[tuple[int, int]]:
+    """Spans of `size` segments, the last one perhaps shorter."""
+    return [(first, min(first + size, segments)) for first in range(0, segments, size)]

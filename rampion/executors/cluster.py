@@ -1,0 +1,164 @@
+"""Workers of dask.distributed: those of a scheduler with an address, or processes of this machine started for the run.
+
+Dask carries tasks and short answers; inputs and results are files. A task goes to the worker that the coordinator
+names, and its answer is an event, so that no worker holds anything that could be lost with it.
+"""
+
+from __future__ import annotations
+
+import queue
+import secrets
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from itertools import count
+from typing import Any
+
+import dask
+import distributed
+
+from rampion.errors import InputError
+from rampion.executors import depot
+from rampion.executors.local import drained
+from rampion.executors.protocol import Event, Heard, Joined, Lost
+from rampion.executors.room import Room
+from rampion.executors.tasks import Answer, Task
+from rampion.threads import processors
+
+PATIENCE = 30.0  # seconds for a scheduler to answer
+SETTINGS = {  # of Dask, for a cluster of our own: nothing is opened to the net, and nothing is held in memory
+    "distributed.scheduler.worker-saturation": 2.0,
+    "distributed.worker.memory.target": False,
+    "distributed.worker.memory.spill": False,
+    "distributed.worker.memory.pause": False,
+    "distributed.worker.memory.terminate": False,
+    "distributed.worker.profile.enabled": False,
+}
+
+
+class Cluster:
+    """A scheduler's workers; without an address, of a cluster on the loopback interface that lasts as long as the run.
+
+    tls   the files "ca", "cert" and "key", which Dask is given; then nothing goes over the net unencrypted
+    """
+
+    def __init__(
+        self, address: str | None = None, workers: int | None = None, tls: Mapping[str, str] | None = None
+    ) -> None:
+        self.address, self.workers, self.tls = address, workers or processors(), tls or {}
+        self.heard: queue.Queue[Event] = queue.Queue()
+        self.futures: dict[tuple[str, str], Any] = {}
+        self.numbers = count()
+        self.own: Any = None
+
+    def open(self, room: Room) -> None:
+        self.room, self.topic = room, f"rampion-{secrets.token_hex(8)}"
+        security = self._security()
+        if self.address is None:
+            self.own = _started(self.workers, room, security)
+        try:
+            self.client = distributed.Client(
+                self.own or self.address, security=security, timeout=PATIENCE, set_as_default=False, name="rampion"
+            )
+        except (OSError, TimeoutError, ValueError) as error:
+            raise InputError(
+                f"{self.address}: no scheduler answers there ({' '.join(str(error).split())[:200]}); start one "
+                "(dask scheduler), or correct the address"
+            ) from error
+        self.client.subscribe_topic(self.topic, self._answered)
+        self.client.subscribe_topic("all", self._told)
+        for name, facts in self.client.scheduler_info()["workers"].items():
+            self.heard.put(Joined(name, facts["nthreads"]))
+        self.shared = all(self.client.run(depot.sees, room.place).values())
+        self.stored = set[str]()
+        if not self.shared:
+            self.client.register_plugin(depot.Depot())
+
+    def send(self, worker: str, task: Task) -> None:
+        if not self.shared:
+            for _, blob in task.inputs:
+                if blob not in self.stored:
+                    depot.upload(self._call, self.room.place.blob(blob), blob, secrets.token_hex(16))
+                    self.stored.add(blob)
+        key = f"{self.topic}-{next(self.numbers)}"
+        self.futures[worker, task.name] = self.client.submit(
+            depot.perform, task, self.room.place, self.topic, key=key, workers=[worker], pure=False
+        )
+
+    def hear(self, seconds: float) -> list[Event]:
+        events = drained(self.heard, seconds)
+        if self.client.status != "running":
+            raise InputError(
+                f"the scheduler {self.address or ''} is gone; start it again and go on: what is done is kept"
+            )
+        for event in events:
+            if isinstance(event, Heard):
+                self._settle(event)
+            elif isinstance(event, Lost):
+                for key in [key for key in self.futures if key[0] == event.worker]:
+                    self.futures.pop(key).cancel()
+        return events
+
+    def drop(self, worker: str) -> None:
+        """Workers of our own are started anew; others may belong to somebody who waits for them."""
+        if self.own:
+            threading.Thread(target=self._restart, args=(worker,), daemon=True).start()
+
+    def close(self) -> None:
+        with suppress(Exception):  # whatever is gone already
+            if not self.shared:
+                self._call("drop", name="")
+                self.client.run(depot.cleared, self.room.place.token, on_error="ignore")
+        with suppress(Exception):
+            for topic in (self.topic, "all"):
+                self.client.unsubscribe_topic(topic)
+            self.client.close(timeout=5)
+        if self.own:
+            with suppress(Exception):
+                self.own.close(timeout=10)
+
+    def _security(self) -> Any:
+        if not self.tls:
+            return None
+        if strange := self.tls.keys() - {"ca", "cert", "key"} or {"ca", "cert", "key"} - self.tls.keys():
+            raise InputError(f"TLS needs the three files ca, cert and key; look at {min(strange)}")
+        names = {"tls_ca_file": "ca", "tls_client_cert": "cert", "tls_client_key": "key"}
+        names |= {f"tls_{role}_{what}": what for role in ("scheduler", "worker") for what in ("cert", "key")}
+        return distributed.Security(require_encryption=True, **{name: self.tls[what] for name, what in names.items()})
+
+    def _settle(self, event: Heard) -> None:
+        """The result of who does not share the folder comes from the depot."""
+        if future := self.futures.pop((event.worker, event.answer.name), None):
+            future.release()
+        result = self.room.place.result(event.answer.name)
+        if event.answer.kind == "done" and not result.exists():
+            depot.download(self._call, event.answer.name, result)
+            self._call("drop", name=event.answer.name)
+
+    def _call(self, verb: str, **facts: Any) -> Any:
+        return self.client.sync(getattr(self.client.scheduler, f"rampion_{verb}"), **facts)
+
+    def _answered(self, event: tuple[float, Any]) -> None:
+        _, told = event
+        self.heard.put(Heard(told["worker"], Answer(*told["answer"])))
+
+    def _told(self, event: tuple[float, Any]) -> None:
+        _, told = event
+        if told.get("action") == "add-worker":
+            facts = self.client.scheduler_info()["workers"]
+            self.heard.put(Joined(told["worker"], facts.get(told["worker"], {}).get("nthreads", 1)))
+        elif told.get("action") == "remove-worker":
+            self.heard.put(Lost(told["worker"]))
+
+    def _restart(self, worker: str) -> None:
+        with suppress(Exception):  # it may be gone by now
+            self.client.restart_workers([worker], timeout=10, raise_for_error=False)
+
+
+def _started(workers: int, room: Room, security: Any) -> Any:
+    """A cluster of processes that end with this one."""
+    with dask.config.set(SETTINGS):
+        return distributed.LocalCluster(
+            n_workers=workers, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None,
+            memory_limit=0, security=security, local_directory=str(room.path / "dask"), silence_logs=50,
+        )  # fmt: skip

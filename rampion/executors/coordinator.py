@@ -1,0 +1,305 @@
+"""The coordinator: gives tasks to workers, and takes care of what goes wrong with them.
+
+Every worker has a task in hand and one more to begin with at once. Who dies is blamed on what it had in hand; the rest
+is given to others. Who does not answer in time is left alone until it does. Results come in the order of the tasks.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, NamedTuple, Self, TypeVar
+
+from rampion import errors
+from rampion.errors import InputError, RampionError, RecipeError, StoreError
+from rampion.executors.protocol import Event, Executor, Heard, Joined, Lost
+from rampion.executors.room import Room
+from rampion.executors.tasks import Task
+
+T = TypeVar("T")
+Progress = Callable[[int], None]  # told how many segments are done
+TICK = 0.5  # seconds between looks at the clock
+LONELY = 60.0  # seconds that workers may take to come, or to be started again
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How much may go wrong.
+
+    deadline  seconds that a worker has for a task
+    deaths    workers that a task may kill, or hold beyond the deadline, before it is poison
+    tries     workers that may have trouble with a task, such as a full disk
+    poison    what happens then: the run stops, or goes on without these segments
+    """
+
+    deadline: float = 600.0
+    deaths: int = 3
+    tries: int = 3
+    poison: Literal["stop", "skip"] = "stop"
+
+    def __post_init__(self) -> None:
+        for name in ("deadline", "deaths", "tries"):
+            if not getattr(self, name) > 0:
+                raise RecipeError(f"{name} is {getattr(self, name)}; expected more than 0")
+        if self.poison not in ("stop", "skip"):
+            raise RecipeError(f"poison is {self.poison!r}; expected stop or skip")
+
+
+class Job(NamedTuple):
+    """What tasks are for, and the text that their segments are lines of."""
+
+    name: str
+    text: str = "the text"
+
+    def lines(self, task: Task) -> str:
+        first, last = task.span
+        return f"shard {task.shard}, lines {first + 1} to {last} of {self.text}"
+
+
+@dataclass(slots=True)
+class _Worker:
+    """What it was sent and has not answered yet, in order, and since when the first of that is in its hands."""
+
+    threads: int
+    sent: deque[str] = field(default_factory=deque)
+    since: float = 0.0
+    stuck: bool = False
+
+    @property
+    def free(self) -> bool:
+        return not self.stuck and len(self.sent) <= self.threads
+
+
+class Coordinator(AbstractContextManager["Coordinator"]):
+    """Has one job after another done in a room."""
+
+    def __init__(
+        self, executor: Executor, room: Room, patience: Patience | None = None, progress: Progress | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:  # fmt: skip
+        self.executor, self.room, self.patience, self.progress = executor, room, patience or Patience(), progress
+        self.clock = clock
+        self.workers: dict[str, _Worker] = {}
+        self.refused: dict[str, str] = {}  # workers, and why
+        self.homes: dict[int, str] = {}  # which worker knows a shard from before
+        self.skipped: list[str] = []
+
+    def __enter__(self) -> Self:
+        self.room.journal.tell("opened", process=os.getpid())
+        self.executor.open(self.room)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.room.journal.tell("closed")
+        self.executor.close()
+
+    def answers(
+        self, job: Job, tasks: Sequence[Task], read: Callable[[Path], T], *, loyal: bool = False
+    ) -> Iterator[T | None]:
+        """What is read from the result of every task, in order; None for what is skipped.
+
+        Results stay until another job begins. Loyal tasks go to the worker that had the same shard before, if they can.
+        """
+        names = [task.name for task in tasks]
+        blobs = sorted({blob for task in tasks for _, blob in task.inputs})
+        self.room.keep(blobs, names)
+        work = _Work(job, dict(zip(names, tasks, strict=True)), loyal)
+        total = sum(task.items for task in tasks)
+        done = sum(task.items for task in work.tasks.values() if self.room.place.result(task.name).exists())
+        self.room.journal.tell("job", job=job.name, tasks=len(names), items=total, done=done)
+        work.waiting.extend(name for name in names if not self.room.place.result(name).exists())
+        work.done.update(set(names) - set(work.waiting))
+        self._forget()
+        seen = 0
+        for name, task in zip(names, tasks, strict=True):
+            while True:
+                while name not in work.done and name not in work.skipped:
+                    self._step(work)
+                if name in work.skipped:
+                    yield None
+                    break
+                try:
+                    answer = read(self.room.place.result(name))
+                except StoreError as error:
+                    self._damaged(work, name, error)
+                    continue
+                yield answer
+                break
+            seen += task.items
+            if self.progress:
+                self.progress(seen)
+        self.room.journal.tell("finished", job=job.name)
+
+    def _forget(self) -> None:
+        """Nobody has anything of an earlier job in hand that still counts."""
+        for worker in self.workers.values():
+            if not worker.stuck:
+                worker.sent.clear()
+
+    def _step(self, work: _Work) -> None:
+        """Give out what can be given out, and hear what there is to hear."""
+        for name, worker in self.workers.items():
+            while worker.free and work.waiting:
+                task = work.tasks[work.take(name, self.homes)]
+                self.homes[task.shard] = name
+                if not worker.sent:
+                    worker.since = self.clock()
+                worker.sent.append(task.name)
+                self.executor.send(name, task)
+        for event in self.executor.hear(TICK):
+            self._hear(work, event)
+        self._watch(work)
+
+    def _hear(self, work: _Work, event: Event) -> None:
+        if isinstance(event, Joined):
+            if event.worker not in self.refused:
+                self.workers[event.worker] = _Worker(event.threads)
+                self.room.journal.tell("joined", worker=event.worker)
+        elif isinstance(event, Lost):
+            self._lost(work, event.worker)
+        else:
+            self._answered(work, event)
+
+    def _answered(self, work: _Work, heard: Heard) -> None:
+        name, worker = heard.answer.name, self.workers.get(heard.worker)
+        if worker:
+            worker.stuck, worker.since = False, self.clock()
+            if name in worker.sent:
+                worker.sent.remove(name)
+        task = work.tasks.get(name)
+        if task is None or name in work.done:
+            return
+        told = heard.answer.told
+        if heard.answer.kind == "done":
+            work.finish(name)
+            self.room.journal.tell(
+                "done", shard=task.shard, items=task.items, worker=heard.worker, seconds=round(heard.answer.seconds, 4)
+            )
+        elif heard.answer.kind == "refused":
+            self._refuse(work, heard.worker, told)
+        elif heard.answer.kind == "trouble":
+            self._trouble(work, heard.worker, name, told)
+        elif heard.answer.kind == "wrong":
+            kind, _, sentence = told.partition(":")
+            raise getattr(errors, kind, RampionError)(sentence)
+        else:
+            raise RuntimeError(f"{work.job.lines(task)}, on {heard.worker}:\n{told}")
+
+    def _refuse(self, work: _Work, worker: str, told: str) -> None:
+        """This worker is not one of ours."""
+        self.refused[worker] = told
+        self.room.journal.tell("refused", worker=worker, why=told)
+        if lost := self.workers.pop(worker, None):
+            work.again(lost.sent)
+        if not self.workers:
+            raise InputError(f"the worker {worker} {told}")
+
+    def _trouble(self, work: _Work, worker: str, name: str, told: str) -> None:
+        """Let another worker try."""
+        work.tries[name] += 1
+        self.room.journal.tell("trouble", shard=work.tasks[name].shard, worker=worker, why=told)
+        if work.tries[name] >= self.patience.tries:
+            raise InputError(
+                f"{work.job.lines(work.tasks[name])}: {work.tries[name]} tries failed, the last on {worker}: {told}; "
+                "put that right and go on: what is done is kept"
+            )
+        self.homes.pop(work.tasks[name].shard, None)
+        work.waiting.append(name)
+
+    def _lost(self, work: _Work, name: str) -> None:
+        """Blame what it had in hand; the rest did nothing."""
+        self.refused.pop(name, None)
+        worker = self.workers.pop(name, None)
+        if worker is None or worker.stuck:  # who was stuck has been blamed
+            return
+        sent = [one for one in worker.sent if one in work.tasks and one not in work.done]
+        blamed, shards = sent[: worker.threads], [work.tasks[one].shard for one in sent[: worker.threads]]
+        self.room.journal.tell("lost", worker=name, shards=shards)
+        self._blame(work, blamed, f"killed {{}} workers, the last of them {name}")
+        work.again([one for one in sent if one not in work.skipped])
+
+    def _watch(self, work: _Work) -> None:
+        """Leave alone who does not answer in time, and do not wait for ever while nobody is at work."""
+        now = self.clock()
+        for name, worker in list(self.workers.items()):
+            if worker.sent and not worker.stuck and now - worker.since > self.patience.deadline:
+                worker.stuck = True
+                self.executor.drop(name)
+                sent = [one for one in worker.sent if one in work.tasks and one not in work.done]
+                self.room.journal.tell("late", worker=name, shards=[work.tasks[one].shard for one in sent])
+                self._blame(work, sent[: worker.threads], f"held {{}} workers for {self.patience.deadline:g} seconds")
+                work.again([one for one in sent if one not in work.skipped])
+        if not self.workers or all(worker.stuck for worker in self.workers.values()):
+            work.idle = now if work.idle is None else work.idle
+            if now - work.idle > max(self.patience.deadline, LONELY):
+                who = "no worker came" if not self.workers else f"none of {len(self.workers)} workers answered"
+                waited = now - work.idle
+                raise InputError(f"{who} within {waited:.0f} seconds; look at them, then go on: what is done is kept")
+        else:
+            work.idle = None
+
+    def _blame(self, work: _Work, names: Sequence[str], deed: str) -> None:
+        for name in names:
+            work.deaths[name] += 1
+            if work.deaths[name] < self.patience.deaths:
+                continue
+            told = f"{work.job.lines(work.tasks[name])}, {deed.format(work.deaths[name])}"
+            self.room.journal.tell("poison", shard=work.tasks[name].shard, told=told)
+            if self.patience.poison == "stop":
+                raise InputError(
+                    f"{told}; look at these lines, or let the run go on without them (poison=skip): what is done is kept"
+                )
+            work.skipped.add(name)
+            self.skipped.append(told)
+
+    def _damaged(self, work: _Work, name: str, error: StoreError) -> None:
+        """Make a result again that is not as it was written."""
+        task = work.tasks[name]
+        self.room.journal.tell("damaged", shard=task.shard, why=str(error))
+        work.tries[name] += 1
+        if work.tries[name] > self.patience.tries:
+            raise error
+        self.room.place.result(name).unlink(missing_ok=True)
+        work.done.discard(name)
+        work.again([name])
+
+
+@dataclass(slots=True)
+class _Work:
+    """A job on the way."""
+
+    job: Job
+    tasks: dict[str, Task]
+    loyal: bool
+    waiting: deque[str] = field(default_factory=deque)
+    done: set[str] = field(default_factory=set)
+    skipped: set[str] = field(default_factory=set)
+    deaths: Counter[str] = field(default_factory=Counter)
+    tries: Counter[str] = field(default_factory=Counter)
+    back: set[str] = field(default_factory=set)  # have been given out more than once
+    idle: float | None = None  # since when nobody has been at work
+
+    def take(self, worker: str, homes: dict[int, str]) -> str:
+        """The next task for this worker."""
+        if self.loyal:
+            for wanted in (worker, None):
+                for name in self.waiting:
+                    if homes.get(self.tasks[name].shard) == wanted:
+                        self.waiting.remove(name)
+                        return name
+        return self.waiting.popleft()
+
+    def again(self, names: Sequence[str] | deque[str]) -> None:
+        """These come first."""
+        self.back.update(names)
+        self.waiting.extendleft(reversed([name for name in names if name in self.tasks and name not in self.waiting]))
+
+    def finish(self, name: str) -> None:
+        self.done.add(name)
+        if name in self.back and name in self.waiting:  # somebody who was late has done it after all
+            self.waiting.remove(name)

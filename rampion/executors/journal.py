@@ -1,0 +1,71 @@
+"""A journal: lines that are only ever appended, each with a checksum; what a kill tore off at the end has not happened."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from rampion.errors import InputError
+
+Entry = dict[str, Any]
+
+
+class Journal:
+    """What has happened, line by line: CRC-32, a blank, JSON with the time and the kind of event."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def tell(self, event: str, **facts: Any) -> None:
+        content = json.dumps({"time": round(time.time(), 3), "event": event, **facts}, ensure_ascii=False).encode()
+        line = b"%08x %b\n" % (zlib.crc32(content), content)
+        try:
+            with open(self.path, "ab") as file:
+                if torn(file.fileno(), self.path):
+                    line = b"\n" + line
+                file.write(line)
+        except OSError as error:
+            raise InputError(f"{self.path}: cannot be written: {error.strerror}; what is done is kept") from error
+
+    def entries(self) -> Iterator[Entry]:
+        """What has happened; a line that broke off, or whose checksum is wrong, is passed over."""
+        return (entry for _, entry in self._lines() if entry is not None)
+
+    def damaged(self) -> list[int]:
+        """The numbers of lines that are not as they were written."""
+        return [number for number, entry in self._lines() if entry is None]
+
+    def _lines(self) -> Iterator[tuple[int, Entry | None]]:
+        try:
+            with open(self.path, "rb") as file:
+                for number, line in enumerate(file, 1):
+                    if line != b"\n":
+                        yield number, parsed(line)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise InputError(f"{self.path}: cannot be read: {error.strerror}") from error
+
+
+def parsed(line: bytes) -> Entry | None:
+    """What a line tells, None if it is damaged."""
+    crc, blank, content = line.partition(b" ")
+    if not blank or not content.endswith(b"\n") or crc != b"%08x" % zlib.crc32(content[:-1]):
+        return None
+    entry = json.loads(content)
+    return entry if isinstance(entry, dict) else None
+
+
+def torn(handle: int, path: Path) -> bool:
+    """Whether the file ends within a line."""
+    size = os.fstat(handle).st_size
+    if not size:
+        return False
+    with open(path, "rb") as file:
+        file.seek(size - 1)
+        return file.read(1) != b"\n"

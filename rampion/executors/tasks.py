@@ -1,0 +1,105 @@
+"""Tasks: what may be done anywhere, because what it answers follows from what it is given and from nothing else.
+
+A task names its work, its settings, its input files by what they hold, and its segments; a hash of all of that names its
+result, one file, which appears whole or not at all. So who did it, when, and how often, makes no difference.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rampion import __version__, _kernels
+from rampion.errors import RampionError
+
+# (files by role, settings, segments, where the result goes); raises RampionError if the input is wrong
+Work = Callable[[Mapping[str, Path], Mapping[str, Any], tuple[int, int], Path], None]
+
+
+class Task(NamedTuple):
+    """Work on the segments from span[0] to span[1] - 1; settings are JSON, inputs are roles and names of blobs."""
+
+    work: str  # module:function
+    settings: str
+    inputs: tuple[tuple[str, str], ...]
+    shard: int
+    span: tuple[int, int]
+
+    @property
+    def name(self) -> str:
+        """Of its result."""
+        facts = json.dumps([__version__, *self])
+        return hashlib.sha256(facts.encode()).hexdigest()[:32]
+
+    @property
+    def items(self) -> int:
+        return self.span[1] - self.span[0]
+
+
+class Place(NamedTuple):
+    """Where inputs are and results go, and who asks; what a worker must find to share the folder."""
+
+    folder: str
+    token: str
+    version: str
+    kernels: str
+
+    @classmethod
+    def of(cls, folder: Path, token: str) -> Place:
+        return cls(str(folder), token, __version__, _kernels.NAME)
+
+    @property
+    def shared(self) -> bool:
+        """Whether this process sees the folder."""
+        try:
+            return Path(self.folder, "token").read_text() == self.token
+        except OSError:
+            return False
+
+    def blob(self, name: str) -> Path:
+        return Path(self.folder, "blobs", name)
+
+    def result(self, name: str) -> Path:
+        return Path(self.folder, "results", name)
+
+
+class Answer(NamedTuple):
+    """How a task went: "done"; "refused" by what this worker is; "trouble" of this worker, so that another may do it;
+    "wrong", as it would be anywhere, the kind of error first; or "broken", a defect of the work itself."""
+
+    kind: str
+    name: str
+    told: str = ""
+    seconds: float = 0.0
+
+
+def performed(task: Task, place: Place, inputs: Mapping[str, Path], out: Path) -> Answer:
+    """Do it here, unless it has been done."""
+    if (place.version, place.kernels) != (__version__, _kernels.NAME):
+        found, wanted = (f"Rampion {v} with {k} kernels" for v, k in ((__version__, _kernels.NAME), place[2:]))
+        return Answer("refused", task.name, f"has {found}, and the run is of {wanted}; install that there")
+    start = time.perf_counter()
+    try:
+        if not out.exists():
+            module, _, name = task.work.partition(":")
+            work: Work = getattr(import_module(module), name)
+            work(inputs, json.loads(task.settings), task.span, out)
+    except RampionError as error:
+        if isinstance(error.__cause__, OSError):
+            return Answer("trouble", task.name, str(error))
+        return Answer("wrong", task.name, f"{type(error).__name__}:{error}")
+    except OSError as error:
+        return Answer("trouble", task.name, f"{error.filename or 'a file'}: {error.strerror}")
+    except MemoryError:
+        return Answer("trouble", task.name, os.strerror(errno.ENOMEM))
+    except Exception:
+        return Answer("broken", task.name, traceback.format_exc())
+    return Answer("done", task.name, seconds=time.perf_counter() - start)
