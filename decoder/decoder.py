@@ -24,7 +24,7 @@ from decoder.model import Model
 from decoder.options import Derivations, Graph, Options, Sentences
 from decoder.oracle import Oracle, truth
 from decoder.search import Search, in_order, search
-from decoder.templates import GROUPS, NAMES, Templates
+from decoder.templates import GROUPS, NAMES, KeyRow, Templates
 from rampion.candidates import Candidates
 from rampion.errors import RecipeError
 from rampion.features import Weights
@@ -96,6 +96,7 @@ class BlockDecoder:
     distinct: bool = False  # lists of different texts, not of different derivations
     progress: Progress | None = None
     left_out: LeftOut | None = None  # segment n without the counts of its pair n
+    span: tuple[int, int] | None = None  # of the segments only those from here to before there
     names: tuple[str, ...] = field(init=False)
     templates: Templates = field(init=False)
     _lm_words: Ids = field(init=False)  # target words as the language model knows them
@@ -136,18 +137,30 @@ class BlockDecoder:
         self, segments: Sequence[str], weights: Weighing, k: int, folder: str | PathLike[str] | None = None
     ) -> Candidates:
         """The k best derivations of every segment; a folder holds them, so that memory need not."""
-        told = self.search(
-            Texts.of(segments),
-            self.model(weights),
-            lambda batch, graph: self.tell(batch, self.kbest(batch, graph, k)),
-        )
-        return candidates(told, self.names, self.templates.names, folder)
+        return candidates(self.told(Texts.of(segments), weights, k), self.names, self.spelt, folder)
 
-    def best(self, segments: Texts, weights: Weighing) -> Texts:
-        """The best translation of every segment."""
-        return Texts.join(
-            list(self.search(segments, self.model(weights), lambda batch, graph: self.texts(batch, kbest(graph, 1))))
+    def told(self, segments: Texts, weights: Weighing, k: int, model: Model | None = None) -> Iterator[Told]:
+        """What there is to tell of the k best derivations, batch after batch; the model is that of the weights."""
+        return self.search(
+            segments, model or self.model(weights), lambda batch, graph: self.tell(batch, self.kbest(batch, graph, k))
         )
+
+    def spelt(self, keys: KeyRow) -> Texts:
+        """Keys in readable form."""
+        return self.templates.names(keys)
+
+    def best(self, segments: Texts, weights: Weighing, model: Model | None = None) -> Texts:
+        """The best translation of every segment."""
+        found = self.search(
+            segments, model or self.model(weights), lambda batch, graph: self.texts(batch, kbest(graph, 1))
+        )
+        return Texts.join(list(found))
+
+    def only(self, first: int, last: int) -> BlockDecoder:
+        """This decoder, which answers for the segments from first to last - 1 of what it is given."""
+        other = copy(self)
+        object.__setattr__(other, "span", (first, last))
+        return other
 
     def keyed(self, weights: Weighing) -> Keyed:
         """The weights as a table has them; those of features that this decoder does not have say nothing."""
@@ -205,13 +218,17 @@ class BlockDecoder:
     def batches(self, segments: Texts, work: Callable[[Batch], T]) -> Iterator[T]:
         """What the work makes of every batch, in order; on threads."""
 
-        def one(first: int) -> T:
-            return work(self.batch(segments, first, min(first + BATCH, len(segments))))
+        start, end = self.span or (0, len(segments))
 
-        for n, result in enumerate(in_order(one, range(0, len(segments), BATCH), self.threads), 1):
+        def one(first: int) -> T:
+            return work(self.batch(segments, first, min(first + BATCH, end)))
+
+        for first, result in zip(
+            range(start, end, BATCH), in_order(one, range(start, end, BATCH), self.threads), strict=True
+        ):
             yield result
             if self.progress:
-                self.progress(min(n * BATCH, len(segments)))
+                self.progress(min(first + BATCH, end) - start)
 
     def search(self, segments: Texts, model: Model, work: Callable[[Batch, Graph], T]) -> Iterator[T]:
         """What the work makes of the search graph of every batch, in order; on threads."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
@@ -100,20 +101,17 @@ class KeyedBlockDecoder:
 
     def best(self, segments: Texts, weights: Keyed) -> Texts:
         """The best translation of every segment."""
-        decoder = self.decoder
-        return Texts.join(
-            list(
-                decoder.search(
-                    segments,
-                    self.model(weights),
-                    lambda batch, graph: decoder.texts(batch, decoder.kbest(batch, graph, 1)),
-                )
-            )
-        )
+        return self.decoder.best(segments, weights, self.model(weights))
+
+    def only(self, first: int, last: int) -> KeyedBlockDecoder:
+        """This decoder, which answers for the segments from first to last - 1 of what it is given."""
+        other = copy(self)
+        object.__setattr__(other, "decoder", self.decoder.only(first, last))
+        return other
 
     def spelt(self, keys: KeyRow) -> Texts:
         """Keys in readable form."""
-        return self.decoder.templates.names(keys)
+        return self.decoder.spelt(keys)
 
     def model(self, weights: Keyed) -> Model:
         """What the weights say; asked for the same again, it still knows what they say of the blocks met before."""

@@ -7,6 +7,7 @@ far, so they come in by cube pruning (decoder/cube.py). Without weights of these
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from hashlib import sha256
 from os import PathLike
@@ -23,6 +24,7 @@ from decoder.cube import NonLocal, rescored
 from decoder.decoder import Batch, BlockDecoder
 from decoder.kbest import Said
 from decoder.keyed import KeyedBlockDecoder
+from decoder.model import Model
 from decoder.options import NOTHING, Derivations, Graph
 from rampion.candidates import Candidates
 from rampion.errors import InputError, RecipeError
@@ -79,15 +81,29 @@ class LargeDecoder:
         self, segments: Sequence[str], weights: Weighing, k: int, folder: str | PathLike[str] | None = None
     ) -> Candidates:
         """The k best derivations of every segment; a folder holds them, so that memory need not."""
-        told = self._search(Texts.of(segments), weights, k, self._tell)
-        return candidates(told, self.decoder.names, self._spelt, folder)
+        return candidates(self.told(Texts.of(segments), weights, k), self.decoder.names, self.spelt, folder)
 
-    def best(self, segments: Texts, weights: Weighing) -> Texts:
+    def told(self, segments: Texts, weights: Weighing, k: int, model: Model | None = None) -> Iterator[Told]:
+        """What there is to tell of the k best derivations, batch after batch; the model is that of the weights."""
+        return self._search(segments, weights, k, self._tell, model)
+
+    def best(self, segments: Texts, weights: Weighing, model: Model | None = None) -> Texts:
         """The best translation of every segment."""
-        said = self._search(segments, weights, 1, lambda batch, _said, _linked, found: self.decoder.texts(batch, found))
-        return Texts.join(list(said))
 
-    def _search(self, segments: Texts, weights: Weighing, k: int, tell: Tell[T]) -> Iterator[T]:
+        def texts(batch: Batch, said: Said, linked: Linked, found: Derivations) -> Texts:
+            return self.decoder.texts(batch, found)
+
+        return Texts.join(list(self._search(segments, weights, 1, texts, model)))
+
+    def only(self, first: int, last: int) -> LargeDecoder:
+        """This decoder, which answers for the segments from first to last - 1 of what it is given."""
+        other = copy(self)
+        object.__setattr__(other, "decoder", self.decoder.only(first, last))
+        return other
+
+    def _search(
+        self, segments: Texts, weights: Weighing, k: int, tell: Tell[T], model: Model | None = None
+    ) -> Iterator[T]:
         """What there is to tell of the k best derivations of every batch."""
         by_name = weights.own if isinstance(weights, Keyed) else weights
         own = np.array([by_name.get(name, 0.0) for name in self.features.names], np.float64)
@@ -106,7 +122,7 @@ class LargeDecoder:
                 found = self.decoder.kbest(batch, graph, k)
             return tell(batch, said, linked, found)
 
-        return self.decoder.search(segments, self.decoder.model(weights), work)
+        return self.decoder.search(segments, model or self.decoder.model(weights), work)
 
     def _nonlocal(self, weights: Reals) -> NonLocal:
         """Those of n-grams and triggers that weigh something."""
@@ -143,7 +159,7 @@ class LargeDecoder:
                 return ids[: bounds[-1]], bounds
             ids = np.concatenate([ids, np.empty_like(ids)])
 
-    def _spelt(self, keys: Keys) -> Texts:
+    def spelt(self, keys: Keys) -> Texts:
         """Keys in readable form."""
         mine = (keys & OWN) == OWN
         mine &= keys < OWN + np.uint64(1 << 59)

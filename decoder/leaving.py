@@ -78,11 +78,18 @@ class LeftOut:
         cls, blocks: BlockSet, source: Texts, target: Texts, alignment: Alignment, penalty: Penalty = STANDARD
     ) -> LeftOut:
         """The pairs to decode, all of the text or some, and the alignment that the blocks were made with."""
+        names = blocks.vocabularies
+        text = _known("source", source, names.source), _known("target", target, names.target)
+        return cls.numbered(blocks, text, alignment, penalty)
+
+    @classmethod
+    def numbered(
+        cls, blocks: BlockSet, text: tuple[Words, Words], alignment: Alignment, penalty: Penalty
+    ) -> LeftOut:
+        """Pairs whose words are ids already."""
         if "settings" not in blocks.meta:
             raise InputError("the blocks do not tell how they were extracted; build them from text, by rampion blocks")
-        rules = Settings(**blocks.meta["settings"])
-        names, own = blocks.vocabularies, blocks.blocks
-        text = _known("source", source, names.source), _known("target", target, names.target)
+        rules, own, names = Settings(**blocks.meta["settings"]), blocks.blocks, blocks.vocabularies
         AlignedText(*text, alignment, rules)  # refuses what does not fit together
         totals = _totals(own, 0, own.targets), _totals(own, 1, own.sources)
         return cls(rules, *text, alignment, punctuation(names), totals, penalty)

@@ -43,6 +43,13 @@ class Keys:
         table.counts[: len(keys)] = counts
         return table
 
+    @classmethod
+    def weighed(cls, slots: NDArray[Any], size: int) -> Keys:
+        """A table to read weights from: the slots of another, perhaps mapped from a file."""
+        table = cls(0)
+        table.slots, table._size = slots, np.array([size], np.int64)
+        return table
+
     def __len__(self) -> int:
         return int(self._size[0])
 

@@ -22,7 +22,6 @@ from rampion.executors.room import Room
 from rampion.executors.tasks import Task
 
 T = TypeVar("T")
-Progress = Callable[[int], None]  # told how many segments are done
 TICK = 0.5  # seconds between looks at the clock
 LONELY = 60.0  # seconds that workers may take to come, or to be started again
 
@@ -79,11 +78,13 @@ class Coordinator(AbstractContextManager["Coordinator"]):
     """Has one job after another done in a room."""
 
     def __init__(
-        self, executor: Executor, room: Room, patience: Patience | None = None, progress: Progress | None = None,
+        self,
+        executor: Executor,
+        room: Room,
+        patience: Patience | None = None,
         clock: Callable[[], float] = time.monotonic,
-    ) -> None:  # fmt: skip
-        self.executor, self.room, self.patience, self.progress = executor, room, patience or Patience(), progress
-        self.clock = clock
+    ) -> None:
+        self.executor, self.room, self.patience, self.clock = executor, room, patience or Patience(), clock
         self.workers: dict[str, _Worker] = {}
         self.refused: dict[str, str] = {}  # workers, and why
         self.homes: dict[int, str] = {}  # which worker knows a shard from before
@@ -115,25 +116,20 @@ class Coordinator(AbstractContextManager["Coordinator"]):
         work.waiting.extend(name for name in names if not self.room.place.result(name).exists())
         work.done.update(set(names) - set(work.waiting))
         self._forget()
-        seen = 0
-        for name, task in zip(names, tasks, strict=True):
-            while True:
-                while name not in work.done and name not in work.skipped:
-                    self._step(work)
-                if name in work.skipped:
-                    yield None
-                    break
-                try:
-                    answer = read(self.room.place.result(name))
-                except StoreError as error:
-                    self._damaged(work, name, error)
-                    continue
-                yield answer
-                break
-            seen += task.items
-            if self.progress:
-                self.progress(seen)
+        for name in names:
+            yield self._answer(work, name, read)
         self.room.journal.tell("finished", job=job.name)
+
+    def _answer(self, work: _Work, name: str, read: Callable[[Path], T]) -> T | None:
+        while True:
+            while name not in work.done and name not in work.skipped:
+                self._step(work)
+            if name in work.skipped:
+                return None
+            try:
+                return read(self.room.place.result(name))
+            except StoreError as error:
+                self._damaged(work, name, error)
 
     def _forget(self) -> None:
         """Nobody has anything of an earlier job in hand that still counts."""

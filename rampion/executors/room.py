@@ -31,8 +31,9 @@ class Room:
             file.write(secrets.token_hex(16).encode())
         self.place = Place.of(self.path, (self.path / "token").read_text())
         self.journal = Journal(self.path / "journal")
+        self.lasting = set[str]()  # blobs that stay while the room is open
 
-    def made(self, make: Callable[[Path], None]) -> str:
+    def made(self, make: Callable[[Path], None], *, lasting: bool = False) -> str:
         """The name of the blob that is made at a path."""
         draft = self.path / "blobs" / f".{secrets.token_hex(6)}.part"
         try:
@@ -41,6 +42,8 @@ class Room:
             os.replace(draft, self.place.blob(name))
         finally:
             draft.unlink(missing_ok=True)
+        if lasting:
+            self.lasting.add(name)
         return name
 
     def known(self, path: Path) -> str:
@@ -50,11 +53,12 @@ class Room:
             with suppress(FileNotFoundError):
                 blob.unlink()  # a link that leads nowhere
             blob.symlink_to(path.absolute())
+        self.lasting.add(name)
         return name
 
     def keep(self, blobs: Collection[str], results: Collection[str]) -> None:
-        """Remove all blobs and results but these."""
-        for part, kept in (("blobs", blobs), ("results", results)):
+        """Remove all results but these, and all blobs but these and those that last."""
+        for part, kept in (("blobs", self.lasting.union(blobs)), ("results", results)):
             for path in (self.path / part).iterdir():
                 if path.name not in kept and not path.name.startswith("."):
                     path.unlink(missing_ok=True)
