@@ -261,6 +261,10 @@ class BlockDecoder:
 
         return self.batches(segments, one)
 
+    def oracles(self, segments: Texts, references: References, criterion: Oracle) -> Iterator[tuple[Texts, Reals]]:
+        """What the sequences of highest BLEU say, and their BLEU+1, batch after batch."""
+        return self.oracle(segments, references, criterion, lambda batch, best: (self.texts(batch, best), best.scores))
+
     def texts(self, batch: Batch, derivations: Derivations) -> Texts:
         """What every derivation says."""
         target = self.blocks.vocabularies.target.texts()

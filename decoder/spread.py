@@ -67,6 +67,7 @@ class Spread:
     files: Files = field(default_factory=dict)
     name: str = "the text"
     _blobs: dict[Any, str] = field(default_factory=dict, init=False, repr=False)
+    _last: list[tuple[Keys, int, dict[str, float], str]] = field(default_factory=list, init=False, repr=False)
 
     @property
     def plain(self) -> BlockDecoder:
@@ -103,7 +104,7 @@ class Spread:
 
     def truths(self, segments: Texts, references: References, best: int) -> Iterator[Fired]:
         """The candidates of highest BLEU in the search space, best first (S10.4)."""
-        return map(_fired, self._told("oracle", "truths", segments, references, None, {"best": best}))
+        return map(_fired, self._truths(segments, references, best))
 
     def bags(self, segments: Texts, seed: int) -> Iterator[Fired]:
         """A random block of every span (S10.7)."""
@@ -114,13 +115,17 @@ class Spread:
         said = self._ask("translations", "best", segments, None, weights, {}, _read_texts, _mute)
         return Texts.join(list(said))
 
-    def oracle(self, segments: Texts, references: References) -> Iterator[Told]:
-        """The translation of highest BLEU of every segment; its score is BLEU+1."""
-        return self._told("oracle", "truths", segments, references, None, {"best": 1})
+    def oracles(self, segments: Texts, references: References, criterion: Oracle) -> Iterator[tuple[Texts, Reals]]:
+        """What the sequences of highest BLEU say, and their BLEU+1, shard after shard."""
+        for told in replace(self, criterion=criterion)._truths(segments, references, criterion.best):
+            yield told.texts, told.derivations.scores
 
     def spelt(self, keys: KeyRow) -> Texts:
         """Keys in readable form."""
         return self.decoder.spelt(keys)
+
+    def _truths(self, segments: Texts, references: References, best: int) -> Iterator[Told]:
+        return self._told("oracle", "truths", segments, references, None, {"best": best})
 
     def _told(
         self, job: str, work: str, segments: Texts, references: References | None, weights: Weighing | None,
@@ -202,6 +207,9 @@ class Spread:
     def _weights(self, weights: Weighing) -> str:
         """Features that weigh nothing are left out: those that are not there do so too."""
         table, own = weights if isinstance(weights, Keyed) else self._keyed(weights)
+        for known, edition, weighed, name in self._last:
+            if table is known and edition == table.edition and own == weighed:
+                return name
         keys = table.listed()
         values = table.weigh(keys)
         heavy = np.flatnonzero(values)
@@ -209,7 +217,9 @@ class Spread:
         small.set_weights(values[heavy])
         arrays = {"slots": small.slots.view("<u8")}
         meta = {"size": len(small), "own": own}
-        return self.coordinator.room.made(lambda path: container.write(path, KIND["weights"], arrays, meta))
+        name = self.coordinator.room.made(lambda path: container.write(path, KIND["weights"], arrays, meta))
+        self._last[:] = [(table, table.edition, dict(own), name)]
+        return name
 
     def _keyed(self, weights: Mapping[str, float]) -> Keyed:
         table, own = self.plain.keyed(weights)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from rampion.clock import Clock
 from rampion.errors import RecipeError
+from rampion.executors import Coordinator
 from rampion.formats.records import TRUTHS, Sets
 from rampion.keys import Keys
 from rampion.memory import peak
@@ -322,6 +323,7 @@ def train(
     record: Record = ignore,
     spill: Path | None = None,
     threads: int | None = None,
+    coordinator: Coordinator | None = None,
 ) -> None:
     """Go on until the run has all iterations; the folder `spill` takes the sets if memory cannot."""
     frozen, lines, judge = Frozen.of(recipe, decoder.names, fixed or {}, base), text.learn, named(recipe.metric)

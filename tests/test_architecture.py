@@ -22,6 +22,7 @@ FLOW = (
     "stakes",
     "formats",
     "decoders",
+    "executors",
     "losses pairwise expected ranking",
     "updates",
     "slabs",
@@ -34,7 +35,7 @@ FLOW = (
     "sweep",
     "doctor significance exact",
     "report runs loops curves",
-    "experiments executors",
+    "experiments",
     "cli",
     "__init__ __main__",
 )
@@ -58,6 +59,7 @@ DECODER_FLOW = (
     "cube lattice counts",
     "decoder",
     "explain keyed large",
+    "spread",
     "system",
     "__init__",
 )

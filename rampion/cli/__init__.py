@@ -26,7 +26,7 @@ app = typer.Typer(
 COMMANDS = (
     "demo", "tune", "rerank", "inspect", "score", "compare", "weights", "store",
     "corpus", "align", "blocks", "counts", "lm", "condense", "decode", "train", "reproduce",
-    "report", "recipes", "cite",
+    "status", "report", "recipes", "cite",
 )  # fmt: skip
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rampion.cli import app, table
+from rampion.cli.executor import Executor, team
 from rampion.cli.options import Json, read_source, read_weights
 
 if TYPE_CHECKING:
@@ -29,7 +31,10 @@ EXAMPLE = """
   rampion decode test.de --blocks de-en.blocks --lm en.lm --weights run --explain 7 --svg 7.svg
 
   rampion decode train.de --blocks de-en.blocks --lm en.lm --nbest 1.nbest --leave-one-out train.en --align de-en.align
+
   rampion decode test.de --blocks de-en.blocks --lm en.lm --counts de-en.counts --weights large --out test.out
+
+  rampion decode train.de --blocks de-en.blocks --lm en.lm --nbest 1.store --executor dask,workers=8 --run parts
 
   rampion decode test.de --weights run --out test.out   (a run of [bold]rampion train[/bold] brings all that it needs)
 """
@@ -197,9 +202,17 @@ def decode(
         ),
     ] = None,
     threads: Annotated[int, typer.Option("--threads", min=1, metavar="N", help="Threads; the result is the same.")] = 2,
+    executor: Executor = None,
+    run_folder: Annotated[
+        Path | None,
+        typer.Option(
+            "--run", metavar="DIR", help="For --executor: where its parts stand until all are done.", show_default=False
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Translate with blocks: the best translation of every line, lists of the k best, or the best possible."""
+    from contextlib import ExitStack
     from dataclasses import replace
     from os.path import dirname, realpath
 
@@ -208,7 +221,9 @@ def decode(
     from decoder.counts import CountFeatures
     from decoder.decoder import INITIAL, SETS, BlockDecoder
     from decoder.large import LargeDecoder
+    from decoder.oracle import Oracle
     from decoder.options import LONGEST
+    from decoder.spread import SIZE, Spread
     from decoder.states import MON, Reordering
     from rampion.cli.keyed import decoder_of, run_of, weights_of
     from rampion.errors import InputError, RecipeError
@@ -235,6 +250,10 @@ def decode(
         raise RecipeError("--leave-one-out needs the --align of its text, and scores, which --oracle does not ask for")
     if not leave_one_out and (align or penalty):
         raise RecipeError(f"{'--align' if align else '--penalty'} is for --leave-one-out; name the translations")
+    if bool(executor) != bool(run_folder):
+        raise RecipeError("--executor and --run DIR go together: shards need a folder, and a folder needs somebody")
+    if executor and len(several := [name for name in ("--derivations", "--lattice", "--explain") if answers[name]]):
+        raise RecipeError(f"{several[0]} is made here and not by an executor; leave --executor out")
     lines = read_source(source, LONGEST)
     run = run_of(weights)
     if run and blocks:
@@ -244,7 +263,8 @@ def decode(
     if iteration and not run:
         raise RecipeError(f"--iteration {iteration}: is for a run of rampion train; name one with --weights")
     facts: dict[str, Any] = {"sentences": len(lines)}
-    with table.decoding(len(lines)) as bar:
+    with ExitStack() as stack:
+        bar = stack.enter_context(table.decoding(len(lines)))
         given: Weighing
         if run:
             given, system = weights_of(run, iteration)[1], decoder_of(run).decoder
@@ -272,6 +292,7 @@ def decode(
         if counts and run:
             raise RecipeError(f"--counts {counts}: {weights} has no weights of these features; give others (--weights)")
         teller = LargeDecoder(system, CountFeatures.read(counts)) if counts else system
+        criterion = Oracle(best=1, reordering=system.settings.reordering)
         if not (oracle or _heard(system, given)):
             raise InputError(
                 f"no weight is for the features {system.features}; give weights that name some of them (--weights)"
@@ -280,11 +301,14 @@ def decode(
             table.note(f"{system.features} without its language model; give one with --lm")
         if save_weights:
             weights_format.write(save_weights, given if isinstance(given, Weights) else system.initial)
+        if executor and run_folder:
+            coordinator, size = stack.enter_context(team(executor, run_folder))
+            teller = Spread(teller, coordinator, size or SIZE, criterion, name=source)
         if explain is not None:
             _explain(system, lines, explain, given, svg, top, as_json)
             return
         if oracle:
-            facts |= _oracle(system, lines, oracle, out)
+            facts |= _oracle(teller, criterion, lines, oracle, out)
         elif nbest:
             folder = dirname(realpath(nbest)) if nbest.endswith(".store") else None
             lists = teller.decode(list(lines), given, k or 100, folder)
@@ -332,19 +356,17 @@ def _heard(system: Any, given: Weighing) -> bool:
     return any(map(system.knows, given))
 
 
-def _oracle(system: Any, lines: Texts, refs: list[str], out: str) -> dict[str, Any]:
+def _oracle(teller: Any, criterion: Any, lines: Texts, refs: list[str], out: str) -> dict[str, Any]:
     """Write the translations of highest BLEU; their BLEU, a mean of sentences and of the corpus."""
     import numpy as np
 
-    from decoder.oracle import Oracle
     from rampion.formats import references, texts
     from rampion.metrics import named
     from rampion.text import Texts
 
     labels = Texts.of(map(str, range(len(lines))))
     given = references.read(refs, labels, aligned=True)
-    criterion = Oracle(best=1, reordering=system.settings.reordering)
-    found = list(system.oracle(lines, given, criterion, lambda batch, best: (system.texts(batch, best), best.scores)))
+    found = list(teller.oracles(lines, given, criterion))
     best, bleu = Texts.join([said for said, _ in found]), named("bleu")
     texts.write(out, best)
     total = bleu.statistics(best, np.arange(len(best) + 1), given).sum(axis=0)

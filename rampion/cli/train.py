@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 import os
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rampion.cli import app, table
+from rampion.cli.executor import Executor, team
 from rampion.cli.options import Json, changed
 
 if TYPE_CHECKING:
@@ -25,11 +27,13 @@ EXAMPLE = """
 
   rampion train corpus --out run --fixed LM=0.1 --threads 8 --resume   (after whatever stopped it)
 
+  rampion train corpus --out run --executor dask,workers=8 --shards 8   (on processes; or tcp://host:8786 for --executor)
+
   rampion train corpus --out dense --features seven --recipe perceptron-dense --k 10
 
   rampion train corpus --out both --features seven,all --base run --recipe costmargin-dense   (on top of frozen weights)
 """
-FREE = ("corpus", "system", "iterations", "threads", "memory", "base")  # what may change when a run goes on
+FREE = ("corpus", "system", "iterations", "threads", "memory", "base", "executor")  # what may change when a run goes on
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
@@ -128,6 +132,7 @@ def train(
         int | None,
         typer.Option("--threads", min=1, metavar="N", help="The result is the same for any.", show_default="all"),
     ] = None,
+    executor: Executor = None,
     curves: Annotated[
         Path | None,
         typer.Option(
@@ -143,8 +148,9 @@ def train(
     without length penalty, and BLEU on the dev and test text. The iteration that is best on dev is the answer.
     """
     from decoder.decoder import features_of
+    from decoder.spread import SIZE, Spread
     from decoder.states import MON, Reordering
-    from decoder.system import Settings, System
+    from decoder.system import BLOCKS, MODEL, Settings, System
     from rampion.cli.blocks import progress
     from rampion.curves import draw, prove
     from rampion.errors import RecipeError
@@ -173,9 +179,8 @@ def train(
     if not resume:
         RunFolder(out).refuse_begun()
     with progress() as watch:
-        made = System.prepare(
-            corpus, system or out / "system", Settings(pair, least=least), threads=threads, progress=watch
-        )
+        home = system or out / "system"
+        made = System.prepare(corpus, home, Settings(pair, least=least), threads=threads, progress=watch)
     parts = {"train": made.corpus.train, "dev": made.corpus.dev, "test": made.corpus.test}
     lines = {name: Lines(part.source, part.references) for name, part in parts.items() if part}
     text = Text(lines[chosen.text], lines["dev"], lines["test"])
@@ -185,10 +190,12 @@ def train(
         "corpus": corpus, "recipe": recipe, "features": features, "reordering": reordering, "fixed": fixed or [],
         "base": str(base.absolute()) if base else None, "pairs": pairs, "beam": beam, "options": options, "pair": pair,
         "least": least, "system": str(system.absolute()) if system else None, "memory": memory, "threads": threads,
+        "executor": executor,
     }  # fmt: skip
     live = table.Live(list(COLUMNS), list(COLUMNS.values()), err=as_json)
-    with table.decoding(sum(map(len, (part.source for part in text)))) as bar:
-        decoder = made.decoder(
+    with ExitStack() as stack:
+        bar = stack.enter_context(table.decoding(sum(map(len, (part.source for part in text)))))
+        decoder: Any = made.decoder(
             features,
             MON if reordering == "mon" else Reordering(),
             threads=threads,
@@ -207,6 +214,11 @@ def train(
 
         for row in run.rows:
             record(row)
+        coordinator = None
+        if executor:
+            coordinator, size = stack.enter_context(team(executor, out))
+            files = {"blocks": home / BLOCKS, "lm": home / MODEL}
+            decoder = Spread(decoder.decoder, coordinator, size or SIZE, decoder.criterion, files, corpus)
         learn(
             chosen, decoder, text, run, fixed=weights, base=frozen, record=record,
             spill=None if fits else out, threads=threads,

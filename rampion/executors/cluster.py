@@ -33,6 +33,8 @@ SETTINGS = {  # of Dask, for a cluster of our own: nothing is opened to the net,
     "distributed.worker.memory.pause": False,
     "distributed.worker.memory.terminate": False,
     "distributed.worker.profile.enabled": False,
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
 }
 
 
@@ -49,11 +51,13 @@ class Cluster:
         self.heard: queue.Queue[Event] = queue.Queue()
         self.futures: dict[tuple[str, str], Any] = {}
         self.numbers = count()
+        self.blind = set[str]()  # workers that do not see the folder
+        self.stored = set[str]()  # what the depot holds for them
         self.own: Any = None
 
     def open(self, room: Room) -> None:
         self.room, self.topic = room, f"rampion-{secrets.token_hex(8)}"
-        security = self._security()
+        security = self._security() if self.address else distributed.Security.temporary()
         if self.address is None:
             self.own = _started(self.workers, room, security)
         try:
@@ -69,21 +73,19 @@ class Cluster:
         self.client.subscribe_topic("all", self._told)
         for name, facts in self.client.scheduler_info()["workers"].items():
             self.heard.put(Joined(name, facts["nthreads"]))
-        self.shared = all(self.client.run(depot.sees, room.place).values())
-        self.stored = set[str]()
-        if not self.shared:
-            self.client.register_plugin(depot.Depot())
 
     def send(self, worker: str, task: Task) -> None:
-        if not self.shared:
+        if worker in self.blind:
             for _, blob in task.inputs:
                 if blob not in self.stored:
                     depot.upload(self._call, self.room.place.blob(blob), blob, secrets.token_hex(16))
                     self.stored.add(blob)
         key = f"{self.topic}-{next(self.numbers)}"
-        self.futures[worker, task.name] = self.client.submit(
-            depot.perform, task, self.room.place, self.topic, key=key, workers=[worker], pure=False
+        future = self.client.submit(
+            depot.perform, task, task.name, self.room.place, self.topic, key=key, workers=[worker], pure=False
         )
+        future.add_done_callback(lambda done: self._failed(worker, task.name, done))
+        self.futures[worker, task.name] = future
 
     def hear(self, seconds: float) -> list[Event]:
         events = drained(self.heard, seconds)
@@ -92,7 +94,9 @@ class Cluster:
                 f"the scheduler {self.address or ''} is gone; start it again and go on: what is done is kept"
             )
         for event in events:
-            if isinstance(event, Heard):
+            if isinstance(event, Joined):
+                self._look(event.worker)
+            elif isinstance(event, Heard):
                 self._settle(event)
             elif isinstance(event, Lost):
                 for key in [key for key in self.futures if key[0] == event.worker]:
@@ -106,7 +110,7 @@ class Cluster:
 
     def close(self) -> None:
         with suppress(Exception):  # whatever is gone already
-            if not self.shared:
+            if self.blind:
                 self._call("drop", name="")
                 self.client.run(depot.cleared, self.room.place.token, on_error="ignore")
         with suppress(Exception):
@@ -126,12 +130,20 @@ class Cluster:
         names |= {f"tls_{role}_{what}": what for role in ("scheduler", "worker") for what in ("cert", "key")}
         return distributed.Security(require_encryption=True, **{name: self.tls[what] for name, what in names.items()})
 
+    def _look(self, worker: str) -> None:
+        """Whether a new worker sees the folder; those that do not have a depot on the scheduler."""
+        if self.client.run(depot.sees, self.room.place, workers=[worker], on_error="ignore").get(worker, True):
+            return
+        if not self.blind:
+            self.client.register_plugin(depot.Depot())
+        self.blind.add(worker)
+
     def _settle(self, event: Heard) -> None:
         """The result of who does not share the folder comes from the depot."""
         if future := self.futures.pop((event.worker, event.answer.name), None):
             future.release()
         result = self.room.place.result(event.answer.name)
-        if event.answer.kind == "done" and not result.exists():
+        if event.answer.kind == "done" and event.worker in self.blind and not result.exists():
             depot.download(self._call, event.answer.name, result)
             self._call("drop", name=event.answer.name)
 
@@ -141,6 +153,11 @@ class Cluster:
     def _answered(self, event: tuple[float, Any]) -> None:
         _, told = event
         self.heard.put(Heard(told["worker"], Answer(*told["answer"])))
+
+    def _failed(self, worker: str, name: str, future: Any) -> None:
+        """A worker that could not even begin."""
+        if future.status == "error":
+            self.heard.put(Heard(worker, Answer("broken", name, str(future.exception()))))
 
     def _told(self, event: tuple[float, Any]) -> None:
         _, told = event
@@ -156,9 +173,11 @@ class Cluster:
 
 
 def _started(workers: int, room: Room, security: Any) -> Any:
-    """A cluster of processes that end with this one."""
+    """A cluster of processes that end with this one, closed to other users of the machine."""
     with dask.config.set(SETTINGS):
         return distributed.LocalCluster(
-            n_workers=workers, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None,
-            memory_limit=0, security=security, local_directory=str(room.path / "dask"), silence_logs=50,
+            n_workers=workers, threads_per_worker=1, processes=True, host="127.0.0.1", protocol="tls",
+            dashboard_address="127.0.0.1:0", worker_dashboard_address="127.0.0.1:0",
+            scheduler_kwargs={"dashboard": False}, memory_limit=0, security=security, silence_logs=50,
+            local_directory=str(room.path / "dask"),
         )  # fmt: skip

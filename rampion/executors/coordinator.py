@@ -172,10 +172,7 @@ class Coordinator(AbstractContextManager["Coordinator"]):
             return
         told = heard.answer.told
         if heard.answer.kind == "done":
-            work.finish(name)
-            self.room.journal.tell(
-                "done", shard=task.shard, items=task.items, worker=heard.worker, seconds=round(heard.answer.seconds, 4)
-            )
+            self._done(work, name, heard.worker, heard.answer.seconds)
         elif heard.answer.kind == "refused":
             self._refuse(work, heard.worker, told)
         elif heard.answer.kind == "trouble":
@@ -185,6 +182,15 @@ class Coordinator(AbstractContextManager["Coordinator"]):
             raise getattr(errors, kind, RampionError)(sentence)
         else:
             raise RuntimeError(f"{work.job.lines(task)}, on {heard.worker}:\n{told}")
+
+    def _done(self, work: _Work, name: str, worker: str, seconds: float) -> None:
+        task = work.tasks[name]
+        work.finish(name)
+        self.room.journal.tell("done", shard=task.shard, items=task.items, worker=worker, seconds=round(seconds, 4))
+
+    def _unanswered(self, work: _Work, worker: _Worker) -> list[str]:
+        """What it was sent of this job and nobody has done."""
+        return [name for name in worker.sent if name in work.tasks and name not in work.done]
 
     def _refuse(self, work: _Work, worker: str, told: str) -> None:
         """This worker is not one of ours."""
@@ -213,7 +219,10 @@ class Coordinator(AbstractContextManager["Coordinator"]):
         worker = self.workers.pop(name, None)
         if worker is None or worker.stuck:  # who was stuck has been blamed
             return
-        sent = [one for one in worker.sent if one in work.tasks and one not in work.done]
+        for one in self._unanswered(work, worker):
+            if self.room.place.result(one).exists():  # its last words were lost, not what it did
+                self._done(work, one, name, 0.0)
+        sent = self._unanswered(work, worker)
         blamed, shards = sent[: worker.threads], [work.tasks[one].shard for one in sent[: worker.threads]]
         self.room.journal.tell("lost", worker=name, shards=shards)
         self._blame(work, blamed, f"killed {{}} workers, the last of them {name}")
@@ -226,7 +235,7 @@ class Coordinator(AbstractContextManager["Coordinator"]):
             if worker.sent and not worker.stuck and now - worker.since > self.patience.deadline:
                 worker.stuck = True
                 self.executor.drop(name)
-                sent = [one for one in worker.sent if one in work.tasks and one not in work.done]
+                sent = self._unanswered(work, worker)
                 self.room.journal.tell("late", worker=name, shards=[work.tasks[one].shard for one in sent])
                 self._blame(work, sent[: worker.threads], f"held {{}} workers for {self.patience.deadline:g} seconds")
                 work.again([one for one in sent if one not in work.skipped])

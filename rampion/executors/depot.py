@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import tempfile
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +22,7 @@ from distributed import Scheduler, Worker, get_worker
 from distributed.diagnostics.plugin import SchedulerPlugin
 from distributed.utils import sync
 
+from rampion.errors import RampionError
 from rampion.executors.room import fingerprint
 from rampion.executors.tasks import Answer, Place, Task, performed
 from rampion.formats.files import replacing
@@ -99,20 +101,22 @@ def download(call: Call, name: str, path: Path) -> None:
             raise OSError(errno.ENOENT, "neither the folder of the run nor its depot has this file", name)
 
 
-def perform(task: Task, place: Place, topic: str) -> None:
+def perform(task: Task, name: str, place: Place, topic: str) -> None:
     """On a worker: do the task, and tell the run how it went."""
     worker = get_worker()
     try:
-        answer = _performed(worker, task, place)
-    except OSError as error:
-        answer = Answer("trouble", task.name, f"{error.filename or 'a file'}: {error.strerror}")
+        answer = _performed(worker, task, name, place)
+    except (OSError, RampionError) as error:
+        answer = Answer("trouble", name, str(error))
+    except Exception:
+        answer = Answer("broken", name, traceback.format_exc())
     worker.log_event(topic, {"worker": worker.address, "answer": list(answer)})
 
 
-def _performed(worker: Worker, task: Task, place: Place) -> Answer:
+def _performed(worker: Worker, task: Task, name: str, place: Place) -> Answer:
     if place.shared:
         inputs = {role: place.blob(blob) for role, blob in task.inputs}
-        return performed(task, place, inputs, place.result(task.name))
+        return performed(task, name, place, inputs, place.result(name))
 
     def call(verb: str, **facts: Any) -> Any:
         return sync(worker.loop, getattr(worker.scheduler, f"rampion_{verb}"), **facts)
@@ -129,11 +133,11 @@ def _performed(worker: Worker, task: Task, place: Place) -> Answer:
                 if fingerprint(folder / blob) != blob:
                     (folder / blob).unlink()
                     raise OSError(errno.EIO, "arrived damaged", blob)
-    out = folder / f"result-{worker.id.replace('/', '-')}-{task.name}"
+    out = folder / f"result-{worker.id.replace('/', '-')}-{name}"
     try:
-        answer = performed(task, place, {role: folder / blob for role, blob in task.inputs}, out)
+        answer = performed(task, name, place, {role: folder / blob for role, blob in task.inputs}, out)
         if answer.kind == "done":
-            upload(call, out, task.name, os.urandom(16).hex())
+            upload(call, out, name, os.urandom(16).hex())
     finally:
         out.unlink(missing_ok=True)
     return answer

@@ -58,7 +58,7 @@ class Local:
         place, take = self.room.place, self.tasks[name].get
         for task in iter(take, None):
             inputs = {role: place.blob(blob) for role, blob in task.inputs}
-            self.heard.put(Heard(name, performed(task, place, inputs, place.result(task.name))))
+            self.heard.put(Heard(name, performed(task, task.name, place, inputs, place.result(task.name))))
 
 
 def drained(heard: queue.Queue[Event], seconds: float) -> list[Event]:

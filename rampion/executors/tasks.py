@@ -81,25 +81,25 @@ class Answer(NamedTuple):
     seconds: float = 0.0
 
 
-def performed(task: Task, place: Place, inputs: Mapping[str, Path], out: Path) -> Answer:
-    """Do it here, unless it has been done."""
+def performed(task: Task, name: str, place: Place, inputs: Mapping[str, Path], out: Path) -> Answer:
+    """Do it here, unless it has been done; another version would give it another name."""
     if (place.version, place.kernels) != (__version__, _kernels.NAME):
         found, wanted = (f"Rampion {v} with {k} kernels" for v, k in ((__version__, _kernels.NAME), place[2:]))
-        return Answer("refused", task.name, f"has {found}, and the run is of {wanted}; install that there")
+        return Answer("refused", name, f"has {found}, and the run is of {wanted}; install that there")
     start = time.perf_counter()
     try:
         if not out.exists():
-            module, _, name = task.work.partition(":")
-            work: Work = getattr(import_module(module), name)
+            module, _, function = task.work.partition(":")
+            work: Work = getattr(import_module(module), function)
             work(inputs, json.loads(task.settings), task.span, out)
     except RampionError as error:
         if isinstance(error.__cause__, OSError):
-            return Answer("trouble", task.name, str(error))
-        return Answer("wrong", task.name, f"{type(error).__name__}:{error}")
+            return Answer("trouble", name, str(error))
+        return Answer("wrong", name, f"{type(error).__name__}:{error}")
     except OSError as error:
-        return Answer("trouble", task.name, f"{error.filename or 'a file'}: {error.strerror}")
+        return Answer("trouble", name, f"{error.filename or 'a file'}: {error.strerror}")
     except MemoryError:
-        return Answer("trouble", task.name, os.strerror(errno.ENOMEM))
+        return Answer("trouble", name, os.strerror(errno.ENOMEM))
     except Exception:
-        return Answer("broken", task.name, traceback.format_exc())
-    return Answer("done", task.name, seconds=time.perf_counter() - start)
+        return Answer("broken", name, traceback.format_exc())
+    return Answer("done", name, seconds=time.perf_counter() - start)
