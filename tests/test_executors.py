@@ -251,6 +251,23 @@ def test_who_dies_is_blamed_on_what_it_had_in_hand(tmp_path):
     assert told.startswith("shard 1, lines 11 to 20 of numbers.txt, killed 2 workers, the last of them worker ")
 
 
+def test_what_a_refused_worker_had_is_done_by_others(tmp_path):
+    room, simulated = Room(tmp_path), Simulated(2, 0, [])
+    works = simulated._work
+
+    def work(name, tasks):
+        if name == "worker 0":
+            simulated.done.append(Heard(name, Answer("refused", tasks.popleft().name, "is too old")))
+        else:
+            works(name, tasks)
+
+    simulated._work = work
+    with Coordinator(simulated, room, clock=lambda: simulated.now) as coordinator:
+        found = list(coordinator.answers(Job("squares"), errands.tasks(5), errands.read))
+    assert same(found, errands.expected(5))
+    assert [entry["why"] for entry in events(room, "refused")] == ["is too old"] * 2
+
+
 def test_poison_stops_and_names_its_lines(tmp_path):
     simulated = Simulated(2, 0, ["dies"])
     simulated.random = SimpleNamespace(choice=lambda _: "dies", shuffle=lambda _: None)

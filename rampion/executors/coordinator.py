@@ -23,6 +23,7 @@ from rampion.executors.tasks import Task
 
 T = TypeVar("T")
 TICK = 0.5  # seconds between looks at the clock
+BRIEF = 5.0  # seconds that one may wait for a worker that is not refused
 LONELY = 60.0  # seconds that workers may take to come, or to be started again
 
 
@@ -174,7 +175,7 @@ class Coordinator(AbstractContextManager["Coordinator"]):
         if heard.answer.kind == "done":
             self._done(work, name, heard.worker, heard.answer.seconds)
         elif heard.answer.kind == "refused":
-            self._refuse(work, heard.worker, told)
+            self._refuse(work, heard.worker, name, told)
         elif heard.answer.kind == "trouble":
             self._trouble(work, heard.worker, name, told)
         elif heard.answer.kind == "wrong":
@@ -192,14 +193,12 @@ class Coordinator(AbstractContextManager["Coordinator"]):
         """What it was sent of this job and nobody has done."""
         return [name for name in worker.sent if name in work.tasks and name not in work.done]
 
-    def _refuse(self, work: _Work, worker: str, told: str) -> None:
+    def _refuse(self, work: _Work, worker: str, name: str, told: str) -> None:
         """This worker is not one of ours."""
         self.refused[worker] = told
         self.room.journal.tell("refused", worker=worker, why=told)
-        if lost := self.workers.pop(worker, None):
-            work.again(lost.sent)
-        if not self.workers:
-            raise InputError(f"the worker {worker} {told}")
+        lost = self.workers.pop(worker, None)
+        work.again([name, *(self._unanswered(work, lost) if lost else [])])
 
     def _trouble(self, work: _Work, worker: str, name: str, told: str) -> None:
         """Let another worker try."""
@@ -241,6 +240,9 @@ class Coordinator(AbstractContextManager["Coordinator"]):
                 work.again([one for one in sent if one not in work.skipped])
         if not self.workers or all(worker.stuck for worker in self.workers.values()):
             work.idle = now if work.idle is None else work.idle
+            if self.refused and now - work.idle > BRIEF:
+                worker, why = next(reversed(self.refused.items()))
+                raise InputError(f"the worker {worker} {why}")
             if now - work.idle > max(self.patience.deadline, LONELY):
                 who = "no worker came" if not self.workers else f"none of {len(self.workers)} workers answered"
                 waited = now - work.idle
