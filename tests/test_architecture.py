@@ -22,7 +22,9 @@ FLOW = (
     "stakes",
     "formats",
     "decoders",
+    "executors",
     "losses pairwise expected ranking",
+    "sharded",
     "updates",
     "slabs",
     "solvers mert mira pro passes growth",
@@ -34,7 +36,7 @@ FLOW = (
     "sweep",
     "doctor significance exact",
     "report runs loops curves",
-    "experiments executors",
+    "experiments",
     "cli",
     "__init__ __main__",
 )
