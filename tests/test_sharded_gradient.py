@@ -407,7 +407,7 @@ def test_workers_that_do_not_see_the_folder_have_the_same_bits_and_get_a_shard_o
     monkeypatch.setattr(depot, "download", lambda call, name, path: fetched.append(name) or download(call, name, path))
     monkeypatch.setattr(Place, "shared", False)
     store, shards = lists(11), 4
-    quiet = {"processes": False, "dashboard_address": None, "silence_logs": 50}
+    quiet = {"processes": False, "dashboard_address": "127.0.0.1:0", "silence_logs": 50}
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, protocol="tcp", host="127.0.0.1", **quiet
     ) as cluster:
