@@ -117,14 +117,15 @@ class Sharded(Batch):
         settings = json.dumps({"loss": type(loss).__name__, "numbers": numbers, "folder": folder})
         if self.kept is None:
             return self._asked(settings, weights)
-        vector = hashlib.sha256(weights.data).hexdigest()
-        asked = json.dumps([__version__, settings, self.blobs, sorted(self._without), vector])
+        vector, without = hashlib.sha256(weights.data).hexdigest(), sorted(self._without)
+        asked = json.dumps([__version__, settings, self.blobs, without, vector])
         path = self.kept / hashlib.sha256(asked.encode()).hexdigest()[:32]
         answer = _known(path, self)
         if answer is None:
             answer = self._asked(settings, weights)
-            self.kept.mkdir(exist_ok=True)
-            _write(path, GRADIENT, answer)
+            if without == sorted(self._without):
+                self.kept.mkdir(exist_ok=True)
+                _write(path, GRADIENT, answer)
         return answer
 
     def _asked(self, settings: str, weights: Reals) -> Answer:

@@ -245,6 +245,7 @@ def test_a_shard_that_kills_is_named_or_left_out(tmp_path):
         with sharded(batch_of(store), 3, coordinator) as parts:
             found, taken = parts.gradient(ExpectedBleu(), at)
             parts.gradient(ExpectedBleu(), 2 * at)
+            assert len(list((tmp_path / "answers").iterdir())) == 1  # of those who were asked with shard 1 none is kept
         assert fake.killed == 3
         assert coordinator.skipped == ["shard 1, lines 6 to 7 of the lists, killed 3 workers, the last of them w"]
     rest = store[[*range(5), *range(7, 10)]]
