@@ -5,8 +5,11 @@ Their gradients vanish where p is uniform and where it is one candidate, so scal
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import log
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +25,35 @@ Reals = NDArray[np.float64]
 SEGMENTS = 4096  # work for a thread
 
 
+class Sums(NamedTuple):
+    """Of some lists: E_p[cost] and H(p), summed up; how many lists have candidates, and how many there are."""
+
+    costs: float
+    entropies: float
+    filled: int
+    lists: int
+
+    @classmethod
+    def joined(cls, parts: Iterable[Self]) -> Self:
+        """Of the lists of all parts, added up in the order of the parts."""
+        costs = entropies = 0.0
+        filled = lists = 0
+        for part in parts:
+            costs, entropies = costs + part.costs, entropies + part.entropies
+            filled, lists = filled + part.filled, lists + part.lists
+        return cls(costs, entropies, filled, lists)
+
+    @property
+    def effective(self) -> float:
+        """exp H(p), the number of candidates that p is spread over: the geometric mean over the lists that have any."""
+        return float(np.exp(self.entropies / max(1, self.filled)))
+
+
 class Expectation(Loss):
-    """A loss of E_p[cost] of every list; empty lists have none."""
+    """A loss of the sum of E_p[cost] - warmth H(p) over all lists; empty lists have none.
+
+    What adds up can be had from some lists at a time, on any machine; the loss is known when all have answered.
+    """
 
     __slots__ = ()
     smooth = True
@@ -47,10 +77,29 @@ class Expectation(Loss):
         each(fill, range(0, segments, SEGMENTS))
         return means, entropies, slopes
 
+    def sums(self, stakes: Stakes, scores: Reals) -> tuple[Sums, Reals]:
+        """What adds up over lists, and the slopes of its sum."""
+        means, entropies, slopes = self.expect(stakes, scores, self.entropic)
+        return Sums(float(means.sum()), float(entropies.sum()), stakes.filled, len(means)), slopes
+
+    @property
+    def entropic(self) -> float:
+        """The weight of H(p)."""
+        return 0.0
+
+    @abstractmethod
+    def whole(self, sums: Sums) -> tuple[float, float]:
+        """The loss of all lists, and the divisor that makes slopes of their sum the slopes of the loss."""
+
+    def slopes(self, stakes: Stakes, scores: Reals) -> tuple[float, Reals]:
+        sums, slopes = self.sums(stakes, scores)
+        value, divisor = self.whole(sums)
+        slopes /= divisor
+        return value, slopes
+
     def effective(self, stakes: Stakes, scores: Reals) -> float:
-        """exp H(p), the number of candidates that p is spread over: the geometric mean over the lists that have any."""
-        _, entropies, _ = self.expect(stakes, scores)
-        return float(np.exp(entropies.sum() / max(1, stakes.filled)))
+        """The number of candidates that p is spread over."""
+        return self.sums(stakes, scores)[0].effective
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +109,12 @@ class Risk(Expectation):
     temperature: float = 1.0
     warmth: float = 0.0
 
-    def slopes(self, stakes: Stakes, scores: Reals) -> tuple[float, Reals]:
-        means, entropies, slopes = self.expect(stakes, scores, self.warmth)
-        return float(means.sum() - self.warmth * entropies.sum()), slopes
+    @property
+    def entropic(self) -> float:
+        return self.warmth
+
+    def whole(self, sums: Sums) -> tuple[float, float]:
+        return sums.costs - self.warmth * sums.entropies, 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +123,14 @@ class ExpectedBleu(Expectation):
 
     temperature: float = 1.0
 
-    def slopes(self, stakes: Stakes, scores: Reals) -> tuple[float, Reals]:
-        means, _, slopes = self.expect(stakes, scores)
-        total = stakes.filled - float(means.sum())
+    def whole(self, sums: Sums) -> tuple[float, float]:
+        total = sums.filled - sums.costs
         if not total > 0:
             raise TuningError(
-                f"the expected score of a segment is {total / max(1, len(means)):g}, which has no logarithm; this loss "
+                f"the expected score of a segment is {total / max(1, sums.lists):g}, which has no logarithm; this loss "
                 "needs alpha=1 and a metric that gives some candidate more than 0"
             )
-        slopes /= total
-        return -log(total / len(means)), slopes
+        return -log(total / sums.lists), total
+
+
+EXPECTATIONS: dict[str, type[Expectation]] = {"Risk": Risk, "ExpectedBleu": ExpectedBleu}

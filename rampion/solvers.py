@@ -207,8 +207,7 @@ class Lbfgs(Solver):
 
 def objective(loss: Loss, batch: Batch, weights: Reals, origin: Reals, l2: float) -> tuple[float, Reals]:
     """The regularised loss and its (sub)gradient."""
-    value, slopes = loss.slopes(batch.stakes, batch.relative(weights))
-    gradient = batch.form.gather(slopes)
+    value, gradient = batch.gradient(loss, weights)
     if l2:
         away = weights - origin
         value += l2 / 2 * float(np.square(away).sum())

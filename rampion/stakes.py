@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from rampion.errors import InputError
 from rampion.groups import Grouped, fits
 from rampion.metrics.base import Metric
 from rampion.metrics.costs import costs
+from rampion.protocols import Loss
 from rampion.text import References, Texts
 
 Reals = NDArray[np.float64]
@@ -73,7 +74,12 @@ class Batch:
         """The candidates as they answer quickly, again and again; a list's scores may be shifted alike."""
         return Grouped.of(self.candidates, self.folder) if fits(self.candidates.lists) else self.candidates
 
-    def upon(self, offset: Reals) -> Batch:
+    def gradient(self, loss: Loss, weights: Reals) -> tuple[float, Reals]:
+        """The loss and its (sub)gradient."""
+        value, slopes = loss.slopes(self.stakes, self.relative(weights))
+        return value, self.form.gather(slopes)
+
+    def upon(self, offset: Reals) -> Self:
         """The same candidates with a further fixed part of their scores."""
         return replace(self, offset=offset if self.offset is None else self.offset + offset)
 

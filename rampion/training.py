@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from rampion.losses import MODEL, ORACLE, WORST, Contrast
 from rampion.policies import Merge
 from rampion.protocols import Decoder, Policy
 from rampion.recipes import Recipe
+from rampion.sharded import Sharded, expectation
 from rampion.stakes import Batch, Judge
 
 Reals = NDArray[np.float64]
@@ -285,22 +286,37 @@ class _Watch:
     record: Record
 
     def __call__(self, round_: int, moving: Reals) -> None:
-        loss, stakes = self.recipe.loss, self.batch.stakes
-        expects = isinstance(loss, Expectation)  # and so its solver has made the working form
-        scores = (self.batch.relative if expects else self.batch.scores)(moving)
+        value, score, effective = (self._gathered if isinstance(self.batch, Sharded) else self._found)(moving)
         weights = self.fixed + moving
         row = Round(
             self.iteration,
             round_,
-            loss.slopes(stakes, scores)[0],
-            self.batch.corpus_score(MODEL.picks(stakes, scores)),
+            value,
+            score,
             float(np.sqrt(np.square(weights - self.before).sum())),
             len(self.batch.candidates),
             self.held.score(weights) if self.held else None,
-            loss.effective(stakes, scores) if isinstance(loss, Expectation) else None,
+            effective,
         )
         self.before = weights
         self.record(row, Weights(self.features, weights))
+
+    def _found(self, moving: Reals) -> tuple[float, float, float | None]:
+        """The loss, the score of what the weights choose, and over how many candidates they spread."""
+        loss, stakes = self.recipe.loss, self.batch.stakes
+        expects = isinstance(loss, Expectation)  # and so its solver has made the working form
+        scores = (self.batch.relative if expects else self.batch.scores)(moving)
+        return (
+            loss.slopes(stakes, scores)[0],
+            self.batch.corpus_score(MODEL.picks(stakes, scores)),
+            loss.effective(stakes, scores) if isinstance(loss, Expectation) else None,
+        )
+
+    def _gathered(self, moving: Reals) -> tuple[float, float, float | None]:
+        """The same as shards tell it."""
+        loss, answer = expectation(self.recipe.loss), cast(Sharded, self.batch).answer(self.recipe.loss, moving)
+        score = float(self.batch.metric.score(answer.statistics))
+        return loss.whole(answer.sums)[0], score, answer.sums.effective
 
 
 def refuse_collapsed(weights: Weights) -> None:

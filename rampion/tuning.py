@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self
 
@@ -11,12 +12,16 @@ from numpy.typing import NDArray
 
 from rampion.candidates import Candidates
 from rampion.errors import RecipeError
+from rampion.executors import Coordinator
+from rampion.expected import Expectation
 from rampion.features import Weights
+from rampion.formats.files import FilePath
 from rampion.losses import MODEL
 from rampion.metrics import Metric, named
 from rampion.policies import Fixed, Merge, Replace, Window
 from rampion.protocols import Policy
 from rampion.recipes import RECIPES, Recipe
+from rampion.sharded import sharded
 from rampion.stakes import Judge, totals, unjudged
 from rampion.text import References, Texts
 from rampion.training import Held, Record, Round, Standing, absorbed, ignore, learn, standing
@@ -108,6 +113,9 @@ def tune(
     dev: Lists | None = None,
     dev_references: References | Iterable[Sequence[str]] | None = None,
     folder: str | None = None,
+    shards: int | None = None,
+    executor: str | Coordinator | None = None,
+    room: FilePath | None = None,
     **settings: Any,
 ) -> Tuned:
     """Tune weights on fixed lists: one Candidates, or those of successive decoding iterations (merged by default).
@@ -116,10 +124,14 @@ def tune(
     lets it and the lists disagree about dense features. Held-out lists, `dev`, are scored after every round, and
     choose the round whose recipe has keep="dev"; several are merged. A folder holds the working form of lists larger
     than memory.
+
+    Expectation losses can be learnt by shards, which an executor's workers do ("local", "dask,workers=2", an address).
+    They share a folder, the room, from which a run that was stopped goes on; otherwise it is a passing one.
     """
     runs = [lists] if isinstance(lists, Candidates) else list(lists)
     chosen = recipe_named(recipe) if isinstance(recipe, str) else recipe
     chosen = chosen.set(**({"metric": metric} if metric else {}), **settings)
+    refuse_shards(chosen, shards, executor is not None)
     kept = absorbed(policy_named(policy or "merge"), runs)
     listed = chosen.base == "listed"
     arbiter = judge(segments_of(runs), references, chosen.metric, chosen.alpha, listed=listed)
@@ -137,7 +149,10 @@ def tune(
         held = Held.out(judge(others, dev_references, chosen.metric, listed=listed).batch(others), kept.features)
     choice = _Choice(arbiter.metric.higher_is_better, record)
     before = standing(batch, start.vector)
-    last = learn(chosen, batch, start, start, choice, held=held)
+    with ExitStack() as stack:
+        if shards and shards > 1:
+            batch = stack.enter_context(sharded(batch, shards, executor or "local", room))
+        last = learn(chosen, batch, start, start, choice, held=held)
     weights = choice.best if chosen.keep == "dev" and choice.best is not None else last
     vectors = [at.vector for at in (start, weights, last)]
     length = float(np.linalg.norm(start.vector))
@@ -155,6 +170,18 @@ def tune(
         arbiter.metric.signature(arbiter.references),
         float(np.linalg.norm(weights.vector)) / length if length else 1.0,
     )
+
+
+def refuse_shards(recipe: Recipe, shards: int | None, shared: bool) -> None:
+    """Raise RecipeError if the recipe cannot be learnt by so many shards, or an executor has nothing to do."""
+    if shards is not None and shards < 1:
+        raise RecipeError(f"shards is {shards}; expected 1 or more")
+    if shards is None or shards == 1:
+        if shared:
+            raise RecipeError("an executor takes shards of the lists; cut them into 2 or more (shards)")
+    elif not isinstance(recipe.loss, Expectation):
+        able = ", ".join(name for name, row in RECIPES.items() if isinstance(row.loss, Expectation))
+        raise RecipeError(f"this recipe cannot learn by shards; {able} can")
 
 
 @dataclass(slots=True)

@@ -24,6 +24,7 @@ FLOW = (
     "decoders",
     "executors",
     "losses pairwise expected ranking",
+    "sharded",
     "updates",
     "slabs",
     "solvers mert mira pro passes growth",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rampion.cli import app, decoders, table
+from rampion.cli.executor import Executor, team
 from rampion.cli.loop import loop
 from rampion.cli.options import (
     OF_DECODERS,
@@ -43,6 +45,8 @@ EXAMPLE = """
   rampion tune dev.nbest --refs dev.en --recipe xbleu-rprop --dev held.nbest --dev-refs held.en   (best round)
 
   rampion tune train.store --refs train.en --recipe xbleu-rprop --folder /var/tmp   (lists larger than memory)
+
+  rampion tune train.store --refs train.en --recipe xbleu-rprop --shards 16 --executor dask,workers=4   (many workers)
 
   rampion tune samples.jsonl --metric metric:comet --recipe rampion-mira --set cap=0.001 --out run
 
@@ -143,6 +147,18 @@ def tune(
             show_default=False,
         ),
     ] = None,
+    shards: Annotated[
+        int | None,
+        typer.Option(
+            "--shards",
+            min=1,
+            metavar="N",
+            help="Cut the lists into N shards, whose gradients of expected BLEU or risk are taken each on its own and "
+            "added up: the weights are the same for any --executor. Who was stopped goes on by the same command.",
+            show_default=False,
+        ),
+    ] = None,
+    executor: Executor = None,
     lenient: Lenient = False,
     as_json: Json = False,
     decoder_command: decoders.DecoderCommand = None,
@@ -170,14 +186,14 @@ def tune(
     from rampion.metrics import named
     from rampion.report import RunFolder
     from rampion.training import Round
-    from rampion.tuning import policy_named, segments_of
+    from rampion.tuning import policy_named, refuse_shards, segments_of
     from rampion.tuning import tune as learn
 
     wanted = decoders.Wanted(
         decoder_command, timeout, retries, system, blocks, lm, counts, features, reordering, beam, options, threads
     )
     if wanted:
-        _refuse_for_lists(recipe, seeds, keep_rounds, folder)
+        _refuse_for_lists(recipe, seeds, keep_rounds, folder, shards, executor)
         loop(
             wanted, lists, refs, out=out, weights=weights, recipe=recipe, policy=policy,
             settings=[*(set_ or []), *([f"metric={metric}"] if metric else [])], dev=dev, dev_refs=dev_refs,
@@ -185,11 +201,17 @@ def tune(
         )  # fmt: skip
         return
     if resume:
-        raise RecipeError("--resume goes on with a decoder's run; tuning on lists begins again")
+        raise RecipeError(
+            "--resume goes on with a decoder's run; tuning on lists begins again, or with --shards goes on by itself: "
+            "leave it out"
+        )
     policy = policy or "merge"
     many = recipes_of(recipe, [*(set_ or []), *([f"metric={metric}"] if metric else [])])
     drawn = seeds_of(seeds)
     chosen = next(iter(many.values()))
+    refuse_shards(chosen, shards, executor is not None)
+    if shards and (drawn or len(many) > 1):
+        raise RecipeError(f"--shards {shards}: is for one recipe at a time, with one value of every setting")
     measure = named(chosen.metric)
     policy_named(policy)
     runs = read_runs(lists, lenient)
@@ -199,12 +221,12 @@ def tune(
     held_references = references_of(segments_of(held), dev, dev_refs, chosen.metric) if held and dev else None
     asked = {
         "recipe": recipe, "lists": lists, "refs": refs or [], "weights": weights, "policy": policy,
-        "dev": dev or [], "dev_refs": dev_refs or [], "lenient": lenient,
+        "dev": dev or [], "dev_refs": dev_refs or [], "lenient": lenient, "shards": shards, "executor": executor,
     }  # fmt: skip
     inputs = [*lists, *(refs or []), *([weights_file(weights)] if weights else []), *(dev or []), *(dev_refs or [])]
     task: dict[str, Any] = {
         "references": references, "start": start, "policy": policy, "lenient": lenient, "dev": held,
-        "dev_references": held_references, "folder": folder,
+        "dev_references": held_references, "folder": folder, "shards": shards,
     }  # fmt: skip
     if drawn or len(many) > 1:
         sweep(many, drawn, measure, out, asked, inputs, as_json, keep_rounds, lists=runs, **task)
@@ -225,7 +247,13 @@ def tune(
         cells = [str(row.round), f"{row.loss:.4f}", table.number(row.score), f"{row.moved:.4f}"]
         live.row(cells if row.dev is None else [*cells, table.number(row.dev)])
 
-    tuned = learn(runs, recipe=chosen, record=record, **task)
+    with ExitStack() as stack:
+        if shards and shards > 1:
+            coordinator, size = stack.enter_context(team(executor or "local", out))
+            if size:
+                raise RecipeError(f"--executor {executor}: --shards says how much a shard has; leave size= out")
+            task["executor"] = coordinator
+        tuned = learn(runs, recipe=chosen, record=record, **task)
     facts = {
         "recipe": recipe, "metric": tuned.metric, "signature": tuned.signature, "round": tuned.round,
         "before": asdict(tuned.before), "after": asdict(tuned.after), "last": asdict(tuned.last),
@@ -242,7 +270,9 @@ def tune(
     typer.echo(f"{tuned.signature}\nwrote {run_folder().weights}")
 
 
-def _refuse_for_lists(recipe: str, seeds: str | None, keep_rounds: bool, folder: str | None) -> None:
+def _refuse_for_lists(
+    recipe: str, seeds: str | None, keep_rounds: bool, folder: str | None, shards: int | None, executor: str | None
+) -> None:
     """Raise RecipeError on what is for lists, and not for a loop."""
     if "," in recipe or recipe == "all" or seeds:
         raise RecipeError("with a decoder tune one recipe at a time, and draw with one seed: --set seed=1")
@@ -250,6 +280,8 @@ def _refuse_for_lists(recipe: str, seeds: str | None, keep_rounds: bool, folder:
         raise RecipeError("--keep-rounds is for lists; with a decoder the weights of every iteration are kept")
     if folder:
         raise RecipeError(f"--folder {folder}: is for lists larger than memory; a decoder's stand in it: leave it out")
+    if shards or executor:
+        raise RecipeError("--shards and --executor learn from lists that are there; with a decoder leave them out")
 
 
 def _scores(tuned: Tuned, initial: bool) -> dict[str, list[float]]:

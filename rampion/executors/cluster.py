@@ -78,6 +78,7 @@ class Cluster:
         if worker in self.blind:
             for _, blob in task.inputs:
                 if blob not in self.stored:
+                    self._drop()
                     depot.upload(self._call, self.room.place.blob(blob), blob, secrets.token_hex(16))
                     self.stored.add(blob)
         key = f"{self.topic}-{next(self.numbers)}"
@@ -146,6 +147,12 @@ class Cluster:
         if event.answer.kind == "done" and event.worker in self.blind and not result.exists():
             depot.download(self._call, event.answer.name, result)
             self._call("drop", name=event.answer.name)
+
+    def _drop(self) -> None:
+        """What the room does not keep, the depot need not keep either."""
+        for blob in [blob for blob in self.stored if not self.room.place.blob(blob).exists()]:
+            self._call("drop", name=blob)
+            self.stored.discard(blob)
 
     def _call(self, verb: str, **facts: Any) -> Any:
         return self.client.sync(getattr(self.client.scheduler, f"rampion_{verb}"), **facts)

@@ -41,7 +41,7 @@ class Depot(SchedulerPlugin):
 
     def start(self, scheduler: Scheduler) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="rampion-depot-"))
-        for verb in ("put", "take", "drop"):
+        for verb in ("put", "take", "drop", "held"):
             scheduler.handlers[f"rampion_{verb}"] = getattr(self, verb)
 
     async def close(self) -> None:
@@ -75,6 +75,10 @@ class Depot(SchedulerPlugin):
         """The file is no longer needed; "" is all of them."""
         for path in self.folder.iterdir() if not name else [self.folder / name] if NAME.fullmatch(name) else []:
             path.unlink(missing_ok=True)
+
+    def held(self) -> list[str]:
+        """The names of all files."""
+        return [path.name for path in self.folder.iterdir() if NAME.fullmatch(path.name)]
 
 
 def upload(call: Call, path: Path, name: str, writer: str) -> None:
@@ -124,8 +128,9 @@ def _performed(worker: Worker, task: Task, name: str, place: Place) -> Answer:
     folder = node_folder(place.token)
     with locked(folder):
         wanted = {blob for _, blob in task.inputs}
+        held = wanted.union(call("held"))  # what other tasks of the run may want
         for path in folder.glob("[0-9a-f]*"):
-            if path.name not in wanted:
+            if path.name not in held:
                 path.unlink(missing_ok=True)  # who still reads it keeps it
         for blob in wanted:
             if not (folder / blob).exists():
