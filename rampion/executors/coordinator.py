@@ -195,8 +195,9 @@ class Coordinator(AbstractContextManager["Coordinator"]):
 
     def _refuse(self, work: _Work, worker: str, name: str, told: str) -> None:
         """This worker is not one of ours."""
+        if worker not in self.refused:
+            self.room.journal.tell("refused", worker=worker, why=told)
         self.refused[worker] = told
-        self.room.journal.tell("refused", worker=worker, why=told)
         lost = self.workers.pop(worker, None)
         work.again([name, *(self._unanswered(work, lost) if lost else [])])
 
