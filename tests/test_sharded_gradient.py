@@ -220,7 +220,7 @@ class Fake:
             return
         place = self.room.place
         inputs = {role: place.blob(blob) for role, blob in task.inputs}
-        self.events.append(Heard("w", performed(task, place, inputs, place.result(task.name))))
+        self.events.append(Heard("w", performed(task, task.name, place, inputs, place.result(task.name))))
 
     def hear(self, seconds):
         events, self.events = self.events, []

@@ -13,6 +13,7 @@ import typer
 from rampion.errors import RecipeError
 
 if TYPE_CHECKING:
+    from rampion.executors import Coordinator
     from rampion.features import Weights
     from rampion.protocols import Decoder
 
@@ -156,6 +157,14 @@ class Wanted:
             large = LargeDecoder(made, CountFeatures.read(self.counts))
             return large, large.initial, large.fingerprint
         return made, made.initial, KeyedBlockDecoder(made).fingerprint
+
+    def spread(self, decoder: Any, coordinator: Coordinator, size: int | None, text: str) -> Decoder:
+        """The decoder on an executor's workers, where it can be."""
+        from decoder.spread import SIZE, Spread
+
+        if self.decoder_command is not None:
+            raise RecipeError("a decoder command works on its own; leave --executor out")
+        return Spread(decoder, coordinator, size or SIZE, name=text)
 
 
 def _flag(name: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from rampion.cli import table
 from rampion.cli.decoders import Wanted
+from rampion.cli.executor import team
 from rampion.cli.options import changed, read_source, read_weights, weights_file
 from rampion.errors import InputError, RecipeError
 
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 # What may change when a run goes on; of texts, weights and decoders the content may not.
 FREE = (
     "source", "refs", "weights", "dev", "dev_refs", "system", "blocks", "lm", "counts", "threads", "timeout", "retries",
-    "iterations",
+    "iterations", "executor",
 )  # fmt: skip
 
 
@@ -43,6 +45,7 @@ def loop(
     lenient: bool,
     resume: bool,
     as_json: bool,
+    executor: str | None,
 ) -> None:
     """Decode, learn, and decode again; a line an iteration."""
     from rampion.loops import Loop
@@ -56,7 +59,8 @@ def loop(
     text = _text("the text to tune on", lists, refs, chosen.metric, chosen.alpha, wanted.longest)
     held = _text("--dev", dev, dev_refs, chosen.metric, chosen.alpha, wanted.longest) if dev else None
     measure = text.judge.metric
-    with table.decoding(sum(len(part.segments) for part in (text, held) if part)) as bar:
+    with ExitStack() as stack:
+        bar = stack.enter_context(table.decoding(sum(len(part.segments) for part in (text, held) if part)))
         decoder, start, fingerprint = wanted.decoder(bar.tick)
         if weights:
             start = read_weights(weights)
@@ -65,6 +69,7 @@ def loop(
         asked = wanted.asked() | {
             "recipe": recipe, "source": lists[0], "refs": refs or [], "weights": weights, "policy": policy,
             "dev": dev or [], "dev_refs": dev_refs or [], "lenient": lenient,
+            "executor": executor,
         }  # fmt: skip
         inputs = [*lists, *(refs or []), *([weights_file(weights)] if weights else []), *(dev or []), *(dev_refs or [])]
         facts = {"text": _print(text, held), "first weights": _name(*_arrays(start.features.names), start.vector)}
@@ -78,6 +83,8 @@ def loop(
 
         given = out, asked | chosen.settings(), inputs, facts | {"decoder": fingerprint}, told
         run = Loop.resume(*given, FREE) if resume else Loop.begin(*given)
+        if executor:
+            decoder = wanted.spread(decoder, *stack.enter_context(team(executor, out)), lists[0])
         tuned = train(
             chosen, decoder, text.segments, text.judge, start, lambda row, _: run.folder.round(row),
             dev=held, journal=run, lenient=lenient,

@@ -193,11 +193,11 @@ def tune(
         decoder_command, timeout, retries, system, blocks, lm, counts, features, reordering, beam, options, threads
     )
     if wanted:
-        _refuse_for_lists(recipe, seeds, keep_rounds, folder, shards, executor)
+        _refuse_for_lists(recipe, seeds, keep_rounds, folder, shards)
         loop(
             wanted, lists, refs, out=out, weights=weights, recipe=recipe, policy=policy,
             settings=[*(set_ or []), *([f"metric={metric}"] if metric else [])], dev=dev, dev_refs=dev_refs,
-            lenient=lenient, resume=resume, as_json=as_json,
+            lenient=lenient, resume=resume, as_json=as_json, executor=executor,
         )  # fmt: skip
         return
     if resume:
@@ -271,7 +271,7 @@ def tune(
 
 
 def _refuse_for_lists(
-    recipe: str, seeds: str | None, keep_rounds: bool, folder: str | None, shards: int | None, executor: str | None
+    recipe: str, seeds: str | None, keep_rounds: bool, folder: str | None, shards: int | None
 ) -> None:
     """Raise RecipeError on what is for lists, and not for a loop."""
     if "," in recipe or recipe == "all" or seeds:
@@ -280,8 +280,8 @@ def _refuse_for_lists(
         raise RecipeError("--keep-rounds is for lists; with a decoder the weights of every iteration are kept")
     if folder:
         raise RecipeError(f"--folder {folder}: is for lists larger than memory; a decoder's stand in it: leave it out")
-    if shards or executor:
-        raise RecipeError("--shards and --executor learn from lists that are there; with a decoder leave them out")
+    if shards:
+        raise RecipeError(f"--shards {shards}: learns from lists that are there; with a decoder leave it out")
 
 
 def _scores(tuned: Tuned, initial: bool) -> dict[str, list[float]]:
