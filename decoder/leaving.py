@@ -78,7 +78,7 @@ class LeftOut:
         cls, blocks: BlockSet, source: Texts, target: Texts, alignment: Alignment, penalty: Penalty = STANDARD
     ) -> LeftOut:
         """The pairs to decode, all of the text or some, and the alignment that the blocks were made with."""
-        names = blocks.vocabularies
+        names, _ = blocks.vocabularies, _rules(blocks)
         text = _known("source", source, names.source), _known("target", target, names.target)
         return cls.numbered(blocks, text, alignment, penalty)
 
@@ -87,9 +87,7 @@ class LeftOut:
         cls, blocks: BlockSet, text: tuple[Words, Words], alignment: Alignment, penalty: Penalty
     ) -> LeftOut:
         """Pairs whose words are ids already."""
-        if "settings" not in blocks.meta:
-            raise InputError("the blocks do not tell how they were extracted; build them from text, by rampion blocks")
-        rules, own, names = Settings(**blocks.meta["settings"]), blocks.blocks, blocks.vocabularies
+        rules, own, names = _rules(blocks), blocks.blocks, blocks.vocabularies
         AlignedText(*text, alignment, rules)  # refuses what does not fit together
         totals = _totals(own, 0, own.targets), _totals(own, 1, own.sources)
         return cls(rules, *text, alignment, punctuation(names), totals, penalty)
@@ -163,6 +161,13 @@ class LeftOut:
                 raise _strange(first + int(owners[sizes <= longest][none][0]))
             parts.append(Held(owners, ids[0][admitted], ids[1][admitted]))
         return Held(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def _rules(blocks: BlockSet) -> Settings:
+    """How they were extracted."""
+    if "settings" not in blocks.meta:
+        raise InputError("the blocks do not tell how they were extracted; build them from text, by rampion blocks")
+    return Settings(**blocks.meta["settings"])
 
 
 def _asked(sentences: Sentences, options: Options, blocks: Blocks, tables: Tables) -> tuple[Held, Offsets]:

@@ -33,7 +33,7 @@ from decoder.oracle import Oracle
 from decoder.search import Search
 from decoder.states import Reordering
 from rampion.candidates import Candidates
-from rampion.errors import StoreError
+from rampion.errors import RecipeError, StoreError
 from rampion.executors import Coordinator, Job, Task, shards
 from rampion.features import Weights
 from rampion.formats import container
@@ -159,6 +159,8 @@ class Spread:
 
     def _settings(self) -> dict[str, Any]:
         plain = self.plain
+        if plain.templates.own:
+            raise RecipeError(f"the template {plain.templates.own[0]} is a function of this process; workers lack it")
         settings: dict[str, Any] = {
             "features": plain.features, "search": asdict(plain.settings), "options": plain.options,
             "longest": plain.longest, "distinct": plain.distinct, "criterion": asdict(self.criterion),
