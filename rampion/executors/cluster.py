@@ -9,6 +9,7 @@ from __future__ import annotations
 import queue
 import secrets
 import threading
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from itertools import count
@@ -25,6 +26,8 @@ from rampion.executors.room import Room
 from rampion.executors.tasks import Answer, Task
 from rampion.threads import processors
 
+GRACE = 10.0  # seconds that a worker of our own may take to begin again
+STARTS = 3  # times that a cluster of our own may fail to start
 PATIENCE = 30.0  # seconds for a scheduler to answer
 SETTINGS = {  # of Dask, for a cluster of our own: nothing is opened to the net, and nothing is held in memory
     "distributed.scheduler.worker-saturation": 2.0,
@@ -54,6 +57,7 @@ class Cluster:
         self.blind = set[str]()  # workers that do not see the folder
         self.stored = set[str]()  # what the depot holds for them
         self.own: Any = None
+        self.whole = time.monotonic()  # when all workers of our own were last there
 
     def open(self, room: Room) -> None:
         self.room, self.topic = room, f"rampion-{secrets.token_hex(8)}"
@@ -90,6 +94,8 @@ class Cluster:
 
     def hear(self, seconds: float) -> list[Event]:
         events = drained(self.heard, seconds)
+        if self.own:
+            self._revive()
         if self.client.status != "running":
             raise InputError(
                 f"the scheduler {self.address or ''} is gone; start it again and go on: what is done is kept"
@@ -174,6 +180,18 @@ class Cluster:
         elif told.get("action") == "remove-worker":
             self.heard.put(Lost(told["worker"]))
 
+    def _revive(self) -> None:
+        """Replace workers that their keepers have given up: those who are killed while they begin."""
+        alive = self.client.scheduler_info()["workers"].keys()
+        if len(alive) >= self.workers:
+            self.whole = time.monotonic()
+        elif time.monotonic() - self.whole > GRACE:
+            for name, keeper in list(self.own.workers.items()):
+                if keeper.worker_address not in alive:
+                    self.own.worker_spec.pop(name, None)
+            self.own.scale(self.workers)
+            self.whole = time.monotonic()
+
     def _restart(self, worker: str) -> None:
         with suppress(Exception):  # it may be gone by now
             self.client.restart_workers([worker], timeout=10, raise_for_error=False)
@@ -181,10 +199,16 @@ class Cluster:
 
 def _started(workers: int, room: Room, security: Any) -> Any:
     """A cluster of processes that end with this one, closed to other users of the machine."""
-    with dask.config.set(SETTINGS):
-        return distributed.LocalCluster(
-            n_workers=workers, threads_per_worker=1, processes=True, host="127.0.0.1", protocol="tls",
-            dashboard_address="127.0.0.1:0", worker_dashboard_address="127.0.0.1:0",
-            scheduler_kwargs={"dashboard": False}, memory_limit=0, security=security, silence_logs=50,
-            local_directory=str(room.path / "dask"),
-        )  # fmt: skip
+    error: Exception | None = None
+    for _ in range(STARTS):
+        try:
+            with dask.config.set(SETTINGS):
+                return distributed.LocalCluster(
+                    n_workers=workers, threads_per_worker=1, processes=True, host="127.0.0.1", protocol="tls",
+                    dashboard_address="127.0.0.1:0", worker_dashboard_address="127.0.0.1:0",
+                    scheduler_kwargs={"dashboard": False}, memory_limit=0, security=security, silence_logs=50,
+                    local_directory=str(room.path / "dask"),
+                )  # fmt: skip
+        except (OSError, RuntimeError) as caught:  # somebody has killed a worker that was about to begin
+            error = caught
+    raise InputError(f"no Dask cluster can be started here: {error}; use --executor local") from error

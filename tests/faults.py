@@ -1,0 +1,273 @@
+"""make faults: kill, stop, fill up, mutilate and flip, and count what was survived; it fails if anything was lost.
+
+Runs are killed until they are through, and must end in the bits of a run that nobody touched. Files are spoilt, and
+commands that read them must refuse them with a sentence and exit code 2, or not mind; nothing may be half-written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from command import good, rampion, start, write_task
+
+from decoder.language import Language
+
+SECONDS = 40.0  # for kills of one kind
+TRIES = 12  # before a run may go on to its end
+
+
+class Count(NamedTuple):
+    what: str
+    tried: int
+    survived: int
+    told: str = ""
+
+
+def main() -> int:
+    names = sys.argv[1:] or list(CHECKS)
+    rows, began = [], time.time()
+    with tempfile.TemporaryDirectory(prefix="rampion-faults-") as folder:
+        bench = Bench(Path(folder))
+        for name in names:
+            print(f"{name} …", file=sys.stderr, flush=True)
+            rows.append(CHECKS[name](bench))
+    width = max(len(row.what) for row in rows)
+    print(f"{'fault':{width}}  tried  survived  lost")
+    for row in rows:
+        print(f"{row.what:{width}}  {row.tried:5}  {row.survived:8}  {row.tried - row.survived:4}  {row.told}".rstrip())
+    lost = sum(row.tried - row.survived for row in rows)
+    print(f"{sum(row.tried for row in rows):,} faults, {lost} lost, {time.time() - began:.0f} s")
+    return 1 if lost or not all(row.tried for row in rows) else 0
+
+
+class Bench:
+    """A small corpus, a system of it, lists, and what runs that nobody touches end in."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.random = folder, random.Random(7)
+        Language.invent(1).corpus(240, 15, 2).write(folder / "corpus")
+        self.system = folder / "whole" / "system"
+        self.train = ["train", folder / "corpus", "--iterations", "3", "--fixed", "LM=0.1", "--set", "epochs=4"]
+        self.train += ["--set", "rate=0.01", "--beam", "8", "--shards", "3"]
+        good(*self.train, "--out", folder / "whole", "--threads", 1)
+        self.train += ["--system", self.system]
+        write_task(folder)
+        self.blocks = ["--blocks", self.system / "system.blocks", "--lm", self.system / "system.lm"]
+        self.tune = ["tune", folder / "corpus" / "dev.src", "--refs", folder / "corpus" / "dev.tgt.0", *self.blocks]
+        self.tune += ["--set", "iterations=4", "--set", "k=20", "--beam", "8"]
+        good(*self.tune, "--out", folder / "loop")
+
+    def ends(self, run: Path) -> str:
+        """A name of what a run has ended in."""
+        digest = hashlib.sha256()
+        for part in ("sets", "lists", "weights"):
+            for path in sorted((run / part).glob("*")):
+                digest.update(path.name.encode() + path.read_bytes())
+        return digest.hexdigest()
+
+
+def killed(bench: Bench, name: str, command: list[object], whole: Path, hurt: Callable[[int], bool]) -> Count:
+    """Hurt a run at random moments until it is through."""
+    run, count, end = bench.folder / f"killed-{name}", 0, time.time() + SECONDS
+    while True:
+        process = start(*command, "--out", run, "--resume")
+        try:
+            while process.poll() is None:
+                wait = bench.random.uniform(0.3, 3.0) if count < TRIES and time.time() < end else 120
+                try:
+                    process.wait(wait)
+                except subprocess.TimeoutExpired:
+                    count += hurt(process.pid)
+        finally:
+            if process.poll() is None:
+                process.kill()
+        error = process.communicate()[1].decode()
+        if process.returncode == 0:
+            break
+        if process.returncode != -signal.SIGKILL:
+            return Count(name, count + 1, count, error.strip().splitlines()[-1][:120])
+    same = bench.ends(run) == bench.ends(whole)
+    return Count(name, count, count if same else 0, "" if same else "other bits")
+
+
+def itself(pid: int) -> bool:
+    os.kill(pid, signal.SIGKILL)
+    return True
+
+
+def a_worker(pid: int) -> bool:
+    """One that has been at work for a while, if there is one."""
+    found = subprocess.run(["pgrep", "-P", str(pid), "-f", "spawn_main", "-O", "5"], capture_output=True, text=True)
+    workers = list(map(int, found.stdout.split()))
+    if workers:
+        os.kill(random.choice(workers), signal.SIGKILL)
+    return bool(workers)
+
+
+def runs_killed(bench: Bench) -> Count:
+    return killed(bench, "training, killed", [*bench.train, "--threads", 2], bench.folder / "whole", itself)
+
+
+def threads_killed(bench: Bench) -> Count:
+    command = [*bench.train, "--executor", "local,size=20"]
+    return killed(bench, "training by shards, killed", command, bench.folder / "whole", itself)
+
+
+def coordinators_killed(bench: Bench) -> Count:
+    command = [*bench.train, "--executor", "dask,workers=2,size=20"]
+    return killed(bench, "training on Dask, coordinator killed", command, bench.folder / "whole", itself)
+
+
+def workers_killed(bench: Bench) -> Count:
+    command, whole = [*bench.train, "--iterations", "8"], bench.folder / "long"
+    good(*command, "--out", whole)
+    command += ["--executor", "dask,workers=2,size=5,deaths=50"]
+    return killed(bench, "training on Dask, workers killed", command, whole, a_worker)
+
+
+def loops_killed(bench: Bench) -> Count:
+    return killed(bench, "tuning in a loop, killed", bench.tune, bench.folder / "loop", itself)
+
+
+def disks_filled(bench: Bench) -> Count:
+    """No file may grow beyond a size, which is another one each time; then the run goes on without a limit."""
+    import resource
+
+    tried = survived = 0
+    for size in (100, 2_000, 20_000, 60_000, 200_000):
+        run = bench.folder / f"full-{size}"
+        limit = lambda size=size: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))  # noqa: E731
+        process = start(*bench.train, "--out", run, "--executor", "local,size=20", "--resume", preexec_fn=limit)
+        error = process.communicate()[1].decode()
+        told = process.returncode == 2 and error.count("\n") == 1 and "cannot be written" in error
+        good(*bench.train, "--out", run, "--executor", "local,size=20", "--resume")
+        tried += 1
+        survived += (told or process.returncode == 0) and bench.ends(run) == bench.ends(bench.folder / "whole")
+    return Count("full disks", tried, survived)
+
+
+def bits_flipped(bench: Bench) -> Count:
+    """One bit of every file whose bytes are under checksums, at 150 places each."""
+    files = {
+        bench.folder / "dev.store": ["store", "verify"],
+        next((bench.folder / "whole" / "sets").glob("000*")): ["store", "verify"],
+        bench.folder / "whole" / "weights" / "002.bin": None,
+        bench.system / "system.blocks": None,
+        bench.system / "system.lm": None,
+    }
+    from decoder.blocks import BlockSet
+    from decoder.lm import read as read_lm
+    from rampion.errors import InputError
+    from rampion.formats import container, records, store
+
+    readers = [store.read, records.read, lambda path: container.read(path, "keyed weights"), BlockSet.read, read_lm]
+    tried = found = 0
+    for path, read in zip(files, readers, strict=True):
+        spoilt, content = bench.folder / f"flipped{path.suffix}", path.read_bytes()
+        spots = sorted(bench.random.sample(range(8 * len(content)), 150))
+        for spot in spots:
+            changed = bytearray(content)
+            changed[spot // 8] ^= 1 << spot % 8
+            spoilt.write_bytes(changed)
+            tried += 1
+            try:
+                read(spoilt)
+            except InputError:
+                found += 1
+    return Count("bits flipped", tried, found)
+
+
+def journals_damaged(bench: Bench) -> Count:
+    """Bits of journals and results of a run that was stopped: it must find them and end in the same bits."""
+    run, tried, survived = bench.folder / "damaged", 0, 0
+    results = run / "shards" / "results"
+    for turn in range(4):
+        process = start(*bench.train, "--out", run, "--executor", "local,size=10", "--resume")
+        while process.poll() is None and len(list(results.glob("[0-9a-f]*"))) < 4 + turn:
+            time.sleep(0.01)
+        process.kill()
+        process.communicate()
+        for path in [run / "shards" / "journal", *results.glob("[0-9a-f]*")][:3]:
+            content = bytearray(path.read_bytes())
+            content[bench.random.randrange(len(content))] ^= 1 << turn
+            path.write_bytes(content)
+            tried += 1
+    good(*bench.train, "--out", run, "--executor", "local,size=10", "--resume")
+    if bench.ends(run) == bench.ends(bench.folder / "whole"):
+        survived = tried
+    return Count("journals and results damaged", tried, survived)
+
+
+def inputs_spoilt(bench: Bench) -> Count:
+    """Text cut off, doubled, overwritten and mixed up at random: refused with a sentence, or harmless."""
+    folder = bench.folder
+    tune = ["tune", "{}", "--refs", folder / "dev.ref.0", "--out", folder / "spoilt-run", "--set", "rounds=1"]
+    commands = {
+        "dev.nbest": tune, "dev.nbest.gz": tune, "dev.jsonl": tune, "dev.store": tune,
+        "dev.ref.0": ["tune", folder / "dev.nbest", "--refs", "{}", "--out", folder / "spoilt-run"],
+        "start.weights": ["rerank", folder / "dev.nbest", "--weights", "{}", "--out", folder / "spoilt-out"],
+    }  # fmt: skip
+    tried = survived = 0
+    told = ""
+    for name, command in commands.items():
+        content = (folder / name).read_bytes()
+        for _ in range(40):
+            (folder / f"spoilt-{name}").write_bytes(spoilt(content, bench.random))
+            before = {path for path in folder.iterdir() if path.name.startswith(".")}
+            code, _, err = rampion(*(folder / f"spoilt-{name}" if part == "{}" else part for part in command))
+            sentence = err.startswith("rampion: ") and "Traceback" not in err
+            tidy = before == {path for path in folder.iterdir() if path.name.startswith(".")}
+            tried += 1
+            if tidy and (code in (0, 1) or (code == 2 and sentence)):
+                survived += 1
+            else:
+                told = f"{name}: exit code {code}, {err.strip()[-80:]}"
+            shutil.rmtree(folder / "spoilt-run", ignore_errors=True)
+    return Count("inputs spoilt", tried, survived, told)
+
+
+def spoilt(content: bytes, draw: random.Random) -> bytes:
+    at = draw.randrange(len(content))
+    kind = draw.choice(["cut", "drop", "write", "double", "swap"])
+    if kind == "cut":
+        return content[:at]
+    if kind == "drop":
+        return content[:at] + content[at + draw.randint(1, 40) :]
+    if kind == "write":
+        noise = np.random.default_rng(at).integers(0, 256, draw.randint(1, 8)).astype(np.uint8).tobytes()
+        return content[:at] + noise + content[at + len(noise) :]
+    lines = content.splitlines(keepends=True)
+    one, two = draw.randrange(len(lines)), draw.randrange(len(lines))
+    if kind == "double":
+        lines.insert(one, lines[two])
+    else:
+        lines[one], lines[two] = lines[two], lines[one]
+    return b"".join(lines)
+
+
+CHECKS = {
+    "runs": runs_killed,
+    "shards": threads_killed,
+    "coordinators": coordinators_killed,
+    "workers": workers_killed,
+    "loops": loops_killed,
+    "disks": disks_filled,
+    "bits": bits_flipped,
+    "journals": journals_damaged,
+    "inputs": inputs_spoilt,
+}
+
+if __name__ == "__main__":
+    sys.exit(main())
