@@ -16,7 +16,7 @@ from fake import FakeDecoder, text
 from rampion.errors import InputError, StoreError, TuningError
 from rampion.executors import Coordinator, Patience, Room, Task
 from rampion.executors.local import Local
-from rampion.executors.tasks import kept
+from rampion.executors.tasks import Place, kept
 from rampion.formats import container
 from rampion.mixing import CHANGED, START, Here, Mixing
 from rampion.packing import Packing
@@ -279,6 +279,23 @@ def test_workers_of_dask(workers, here, tmp_path):
         for name in ("truths apart", "windows", "both kinds"):
             run(tmp_path / name, RECIPES[name], coordinator=coordinator)
             assert bits(tmp_path / name) == here(RECIPES[name])
+
+
+@pytest.mark.slow
+def test_workers_that_do_not_see_the_folder(here, tmp_path, monkeypatch):
+    """Files come by way of the scheduler, which keeps none that is no longer needed."""
+    distributed = pytest.importorskip("distributed")
+    from rampion.executors.cluster import Cluster
+
+    monkeypatch.setattr(Place, "shared", False)
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as cluster,
+        coordinated(tmp_path / "room", Cluster(cluster.scheduler_address)) as coordinator,
+    ):
+        run(tmp_path / "run", QUICK, coordinator=coordinator)
+        held = cluster.scheduler.plugins["rampion-depot"].held()
+        assert sorted(held) == sorted(path.name for path in (tmp_path / "room" / "blobs").iterdir())
+    assert bits(tmp_path / "run") == here(QUICK)
 
 
 @pytest.mark.slow
