@@ -288,8 +288,9 @@ def test_workers_that_do_not_see_the_folder(here, tmp_path, monkeypatch):
     from rampion.executors.cluster import Cluster
 
     monkeypatch.setattr(Place, "shared", False)
+    quiet = {"dashboard_address": "127.0.0.1:0", "scheduler_kwargs": {"dashboard": False}, "silence_logs": 50}
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, **quiet) as cluster,
         coordinated(tmp_path / "room", Cluster(cluster.scheduler_address)) as coordinator,
     ):
         run(tmp_path / "run", QUICK, coordinator=coordinator)
