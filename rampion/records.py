@@ -55,6 +55,16 @@ class Records(NamedTuple):
     gains: Reals
     prints: KeyRow
 
+    def cut(self, first: int, last: int) -> Records:
+        """The candidates of the segments from the first to last - 1."""
+        start, end = self.bounds[[first, last]].tolist()
+        low, high = self.id_bounds[[start, end]].tolist()
+        if (low, high) == (0, len(self.ids)) and last - first == len(self.bounds) - 1:
+            return self
+        bounds, id_bounds = self.bounds[first : last + 1] - start, self.id_bounds[start : end + 1] - low
+        values, gains, prints = self.values[start:end], self.gains[start:end], self.prints[start:end]
+        return Records(bounds, id_bounds, self.ids[low:high], values, gains, prints)
+
     @classmethod
     def join(cls, parts: Sequence[Records]) -> Records:
         """All segments of all parts, at least one, in order."""

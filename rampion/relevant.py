@@ -22,19 +22,18 @@ from rampion.formats.records import TRUTHS, Sets
 from rampion.keys import Keys
 from rampion.memory import peak
 from rampion.metrics import Metric, named
+from rampion.mixing import Here, Learner, Mixing
+from rampion.packing import FIRST, Numbers, Packing
 from rampion.passes import Watch
 from rampion.protocols import KeyedDecoder
-from rampion.ranking import Ranking, Regression
 from rampion.recipes import SetRecipe
 from rampion.records import Fired, Keyed, KeyRow, Offsets, Reals, Records, Seen, recorded
-from rampion.slabs import Fresh, Slabs, numbering
-from rampion.spans import ends
+from rampion.slabs import numbering
 from rampion.text import References, Texts
 
 T = TypeVar("T")
 Singles = NDArray[np.float32]
 
-FIRST = "000"  # the records of bags of blocks, or of the first seed
 NOISE = 0.01  # how far the weights of the second seed are from those of the first, at most (S10.9)
 
 
@@ -173,15 +172,9 @@ class Frozen:
         """The frozen weights of keys."""
         return self.table.weigh(keys) if self.table else np.zeros(0, np.float32)
 
-    def offsets(self, records: Records, names: tuple[str, ...], foreign: Singles) -> Reals:
-        """What the frozen weights say of candidates; `foreign` are those of ids."""
-        scores = np.zeros(len(records.gains))
-        for name, weight in self.own.items():
-            scores += weight * records.values[:, names.index(name)]
-        if self.table:
-            owners = np.repeat(np.arange(len(scores)), np.diff(records.id_bounds))
-            scores += np.bincount(owners, foreign[records.ids], len(scores))
-        return scores
+    def packing(self, recipe: SetRecipe, names: tuple[str, ...]) -> Packing:
+        """What the recipe makes of candidates with these real-valued features."""
+        return Packing(recipe.loss, names, self.own, recipe.learn != "real")
 
 
 class Top(NamedTuple):
@@ -207,40 +200,27 @@ class Epochs(NamedTuple):
 
 
 class Relevant:
-    """The relevant sets of all segments: records on the disk, and what is learnt from them in memory."""
+    """The relevant sets of all segments: records on the disk, and who learns from them."""
 
     def __init__(
-        self, recipe: SetRecipe, frozen: Frozen, names: tuple[str, ...], sets: Sets, lines: Lines, spill: Path | None
+        self, recipe: SetRecipe, frozen: Frozen, packing: Packing, sets: Sets, lines: Lines, learner: Learner
     ) -> None:
-        self.recipe, self.frozen, self.names, self.sets, self.lines = recipe, frozen, names, sets, lines
-        self.free = [name for name in names if name not in frozen.own]
+        self.recipe, self.frozen, self.packing, self.sets, self.lines = recipe, frozen, packing, sets, lines
+        self.learner, self.free = learner, packing.free
         self.table, self.seen = sets.table(), Seen(len(lines.source))
-        self.places, self.awake = np.zeros(0, np.uint32), 0  # of ids
+        self.numbers = Numbers.none()
         self.foreign = np.zeros(0, np.float32)  # the weights that the base gives to ids
-        self.slabs, self.spill = Slabs.start(len(lines.source), len(self.free), folder=spill), spill
-        self.waiting = list[str]()  # parts that are not among the slabs yet
+        self.waiting = list[str]()  # parts that the learner does not have yet
+        self.candidates = 0  # that it has
         for name in sets.parts:
             self._take(name)
 
-    def used(self, name: str) -> Records:
-        """What is learnt from: of truths the first that gains most, unless each has its turn."""
-        records, loss = self.sets.parts[name].records, self.recipe.loss
-        return records if name != TRUTHS or (isinstance(loss, Ranking) and loss.every) else leading(records)
-
     def _take(self, name: str) -> None:
-        records = self.used(name)
+        part = self.sets.parts[name]
+        records = self.packing.used(name, part.records)
         self.seen.admit(0, records.bounds, records.prints)
-        self.foreign = np.append(self.foreign, self.frozen.weigh(self.sets.parts[name].keys))
-        self.waiting.insert(0 if name == FIRST and not self.apart else len(self.waiting), name)
-        if name == TRUTHS and self.apart:
-            truths = np.diff(records.bounds).astype(np.int32)
-            self.slabs = Slabs.start(len(truths), len(self.free), truths, self.spill)
-
-    @property
-    def apart(self) -> bool:
-        """Whether truths are no alternatives. Without a margin they are, behind the bag: where weights of 0 make all
-        equal it is the bag that is too high, and where a truth scores best nothing moves (S10.9)."""
-        return isinstance(self.recipe.loss, Ranking) and self.recipe.loss.margin > 0
+        self.foreign = np.append(self.foreign, self.frozen.weigh(part.keys))
+        self.waiting.append(name)
 
     def grow(self, name: str, batches: Iterator[Fired], clock: Clock, judge: Metric | None) -> tuple[int, Top]:
         """Record what is new among the candidates of all segments: how many, and what the first ones are worth.
@@ -271,41 +251,25 @@ class Relevant:
         del self.pending
 
     def pack(self) -> None:
-        """Put what waits among the slabs; all features get their places anew."""
-        recipe, known = self.recipe, len(self.places)
-        if recipe.learn != "real":
-            before = self.places
-            self.places, self.awake = numbering(self.table.counts[: len(self.table)], recipe.least)
-            renamed = np.zeros(known + 1, np.uint32)
-            renamed[before] = self.places[:known]
-        else:
-            renamed = np.zeros(1, np.uint32)
-        common = isinstance(recipe.loss, Regression)
-        for name in self.waiting:
-            self.slabs = self.slabs.refined(self.fresh(name), self.places, renamed, self.awake, common)
-            renamed = np.arange(len(self.places) + 1, dtype=np.uint32)
-            self.sets.parts[name].release()
+        """Give the learner what waits; all features get their places anew."""
+        counts, places, awake = self.table.counts[: len(self.table)], np.zeros(0, np.uint32), 0
+        if self.packing.binary:
+            places, awake = numbering(counts, self.recipe.least)
+        self.numbers = Numbers(places, awake, self.foreign)
+        self.learner.pack(self.sets, self.packing.ordered(self.waiting), self.numbers)
+        self.candidates += sum(self.packing.count(name, self.sets.parts[name].records) for name in self.waiting)
         self.waiting.clear()
 
-    def fresh(self, name: str) -> Fresh:
-        """What of a part learns."""
-        records = self.used(name)
-        offsets = self.frozen.offsets(records, self.names, self.foreign)
-        ids, id_bounds = records.ids, records.id_bounds
-        if self.recipe.learn == "real":
-            ids, id_bounds = ids[:0], np.zeros_like(id_bounds)
-        values = records.values[:, [self.names.index(name) for name in self.free]]
-        return Fresh(records.bounds, id_bounds, ids, records.gains, offsets, values)
-
-    def learn(self, iteration: int, past: Learnt | None, watch: Watch, threads: int | None) -> Learnt:
+    def learn(self, iteration: int, past: Learnt | None, watch: Watch) -> Learnt:
         """Weights from the sets, beginning at those of the past or at the first ones."""
-        weights, own = np.zeros(self.awake + 1, np.float32), np.full(len(self.free), self.recipe.origin)
+        places, awake, _ = self.numbers
+        weights, own = np.zeros(awake + 1, np.float32), np.full(len(self.free), self.recipe.origin)
         if past:
-            ids = np.flatnonzero(self.places[: len(past.keyed)] <= self.awake)
-            weights[self.places[ids]] = past.keyed[ids]
+            ids = np.flatnonzero(places[: len(past.keyed)] <= awake)
+            weights[places[ids]] = past.keyed[ids]
             own = np.array([past.own[name] for name in self.free])
-        weights, own = self.recipe.solver.solve(self.recipe.loss, self.slabs, weights, own, watch, iteration, threads)
-        return Learnt(np.append(weights, np.float32(0))[np.minimum(self.places, self.awake + 1)], self.named(own))
+        weights, own = self.learner.learn(iteration, weights, own, watch)
+        return Learnt(np.append(weights, np.float32(0))[np.minimum(places, awake + 1)], self.named(own))
 
     def named(self, own: Reals) -> dict[str, float]:
         """All weights of real-valued features."""
@@ -325,16 +289,23 @@ def train(
     threads: int | None = None,
     coordinator: Coordinator | None = None,
 ) -> None:
-    """Go on until the run has all iterations; the folder `spill` takes the sets if memory cannot."""
+    """Go on until the run has all iterations; the folder `spill` takes the sets if memory cannot.
+
+    Shards learn where the coordinator has workers, if there is one; a single shard learns here.
+    """
     frozen, lines, judge = Frozen.of(recipe, decoder.names, fixed or {}, base), text.learn, named(recipe.metric)
-    sets = Relevant(recipe, frozen, decoder.names, run.sets, lines, spill)
+    packing, count = frozen.packing(recipe, decoder.names), len(lines.source)
+    learner: Learner = Here(packing, recipe.solver, count, spill, threads)
+    if coordinator and recipe.solver.shards > 1:
+        learner = Mixing(coordinator, packing, recipe.solver, count, spill=spill is not None)
+    sets = Relevant(recipe, frozen, packing, run.sets, lines, learner)
     flat = Learnt(np.zeros(0, np.float32), sets.named(np.full(len(sets.free), recipe.flat)))
     seed = recipe.solver.seed
 
     def begin(name: str, batches: Iterator[Fired], judge: Metric | None) -> None:
         clock = Clock()
-        count, top = sets.grow(name, batches, clock, judge)
-        run.begun(Beginning(name, count, *top.means(len(lines.source)), dict(clock)))
+        new, top = sets.grow(name, batches, clock, judge)
+        run.begun(Beginning(name, new, *top.means(count), dict(clock)))
         sets.keep(name)
 
     if recipe.truths and TRUTHS not in run.sets.parts:
@@ -354,13 +325,12 @@ def train(
                 learnt = disturbed(flat, sets.free, seed)
             else:
                 past = None if recipe.restart or iteration == 1 else run.learnt(iteration - 1)
-                learnt = sets.learn(iteration, past, epochs.add, threads)
+                learnt = sets.learn(iteration, past, epochs.add)
         weights = frozen.keyed(sets.table, learnt)
         with clock("testing"):
             dev, test = (bleu(decoder, part, weights) for part in (text.dev, text.test))
-        learnt_from, awake = len(sets.slabs), sets.awake
+        learnt_from, awake = sets.candidates, sets.numbers.awake
         fresh, top = sets.grow(f"{iteration:03}", decoder.listed(lines.source, weights, recipe.k), clock, judge)
-        count = len(lines.source)
         row = Iteration(
             iteration, *top.means(count), dev, test,
             [loss / count for loss in epochs.losses], epochs.moved,
@@ -390,24 +360,6 @@ def leaders(fired: Fired, gains: Reals, references: References) -> Top:
     unpenalised = named("bleu:raw,nobp")
     said = gains_of(unpenalised, fired.texts.take(first), np.arange(len(first) + 1), references.take(filled))
     return Top(float(gains[first].sum()), float(said.sum()))
-
-
-def leading(records: Records) -> Records:
-    """Of every segment the first of those that gain most."""
-    segments = np.repeat(np.arange(len(records.bounds) - 1), np.diff(records.bounds))
-    order = np.lexsort((-records.gains, segments))  # stable
-    kept = np.zeros(len(order), bool)
-    kept[order[records.bounds[:-1][np.diff(records.bounds) > 0]]] = True
-    lengths = np.diff(records.id_bounds)
-    ids = records.ids[np.repeat(kept, lengths)]
-    return Records(
-        ends(kept)[records.bounds],
-        ends(lengths[kept]),
-        ids,
-        records.values[kept],
-        records.gains[kept],
-        records.prints[kept],
-    )
 
 
 def bleu(decoder: KeyedDecoder, lines: Lines, weights: Keyed) -> float:

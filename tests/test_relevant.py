@@ -23,9 +23,11 @@ from rampion.formats import container
 from rampion.formats.records import TRUTHS, Sets
 from rampion.memory import Need, need
 from rampion.metrics import named
+from rampion.mixing import Here
+from rampion.packing import leading
 from rampion.recipes import SETS, SetRecipe
 from rampion.records import Keyed
-from rampion.relevant import Frozen, Learnt, Relevant, leading, train
+from rampion.relevant import Frozen, Learnt, Relevant, train
 from rampion.runs import Run
 
 TEXT = text()
@@ -182,8 +184,11 @@ def test_frozen_weights_are_offsets(straight, tmp_path):
     base = Keyed(binary.table, {"Odd": binary.own["Odd"]})
     recipe, decoder = replace(DENSE, start="bag", truths=2), FakeDecoder()
     one = run(tmp_path / "run", recipe, base=base)
-    sets = Relevant(recipe, Frozen.of(recipe, decoder.names, {}, base), decoder.names, one.sets, TEXT.learn, None)
-    sets.pack()
+    frozen = Frozen.of(recipe, decoder.names, {}, base)
+    packing = frozen.packing(recipe, decoder.names)
+    learner = Here(packing, recipe.solver, len(TEXT.learn.source))
+    Relevant(recipe, frozen, packing, one.sets, TEXT.learn, learner).pack()
+    slabs = learner.packed.slabs
     place = 0
     for segment, line in enumerate(TEXT.learn.source):
         candidates = decoder._said(line)
@@ -194,8 +199,8 @@ def test_frozen_weights_are_offsets(straight, tmp_path):
             )
         )
         i = int(np.argmax([" ".join(said) == truth.texts[0] for said in candidates]))
-        place = sets.slabs.bounds[segment]
-        assert sets.slabs.offsets[place] == pytest.approx(scores[i], abs=1e-6)
+        place = slabs.bounds[segment]
+        assert slabs.offsets[place] == pytest.approx(scores[i], abs=1e-6)
     assert one.learnt(2).own["Odd"] == base.own["Odd"]
     assert one.learnt(2).own["Right"] != 0.1
     assert len(one.learnt(2).keyed) == 0

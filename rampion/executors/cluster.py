@@ -119,7 +119,8 @@ class Cluster:
         with suppress(Exception):  # whatever is gone already
             if self.blind:
                 self._call("drop", name="")
-                self.client.run(depot.cleared, self.room.place.token, on_error="ignore")
+            if not self.own:
+                self.client.run(depot.cleared, self.room.place, on_error="ignore")
         with suppress(Exception):
             for topic in (self.topic, "all"):
                 self.client.unsubscribe_topic(topic)

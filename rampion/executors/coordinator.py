@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -88,7 +88,7 @@ class Coordinator(AbstractContextManager["Coordinator"]):
         self.executor, self.room, self.patience, self.clock = executor, room, patience or Patience(), clock
         self.workers: dict[str, _Worker] = {}
         self.refused: dict[str, str] = {}  # workers, and why
-        self.homes: dict[int, str] = {}  # which worker knows a shard from before
+        self.homes: dict[tuple[str, int], str] = {}  # which worker knows a shard from before, of loyal work
         self.skipped: list[str] = []
 
     def __enter__(self) -> Self:
@@ -140,14 +140,21 @@ class Coordinator(AbstractContextManager["Coordinator"]):
 
     def _step(self, work: _Work) -> None:
         """Give out what can be given out, and hear what there is to hear."""
-        for name, worker in self.workers.items():
-            while worker.free and work.waiting:
-                task = work.tasks[work.take(name, self.homes)]
-                self.homes[task.shard] = name
-                if not worker.sent:
-                    worker.since = self.clock()
-                worker.sent.append(task.name)
-                self.executor.send(name, task)
+        free = [name for name, worker in self.workers.items() if worker.free]
+        while free and work.waiting:
+            name = min(free, key=lambda one: len(self.workers[one].sent) / self.workers[one].threads)
+            if (taken := work.take(name, self.workers, self.homes)) is None:
+                free.remove(name)
+                continue
+            worker, task = self.workers[name], work.tasks[taken]
+            if work.loyal:
+                self.homes[task.work, task.shard] = name
+            if not worker.sent:
+                worker.since = self.clock()
+            worker.sent.append(task.name)
+            self.executor.send(name, task)
+            if not worker.free:
+                free.remove(name)
         for event in self.executor.hear(TICK):
             self._hear(work, event)
         self._watch(work)
@@ -210,7 +217,7 @@ class Coordinator(AbstractContextManager["Coordinator"]):
                 f"{work.job.lines(work.tasks[name])}: {work.tries[name]} tries failed, the last on {worker}: {told}; "
                 "put that right and go on: what is done is kept"
             )
-        self.homes.pop(work.tasks[name].shard, None)
+        self.homes.pop((work.tasks[name].work, work.tasks[name].shard), None)
         work.waiting.append(name)
 
     def _lost(self, work: _Work, name: str) -> None:
@@ -292,15 +299,24 @@ class _Work:
     back: set[str] = field(default_factory=set)  # have been given out more than once
     idle: float | None = None  # since when nobody has been at work
 
-    def take(self, worker: str, homes: dict[int, str]) -> str:
-        """The next task for this worker."""
-        if self.loyal:
-            for wanted in (worker, None):
-                for name in self.waiting:
-                    if homes.get(self.tasks[name].shard) == wanted:
-                        self.waiting.remove(name)
-                        return name
-        return self.waiting.popleft()
+    def take(self, worker: str, workers: Mapping[str, _Worker], homes: Mapping[tuple[str, int], str]) -> str | None:
+        """The next task for this worker. A loyal shard stays at home, unless that is gone or has more to bear."""
+        if not self.loyal:
+            return self.waiting.popleft()
+        at = {name: homes.get((task.work, task.shard), "") for name, task in self.tasks.items()}
+        shards = Counter(at.values())
+
+        def open_to_all(home: str) -> bool:
+            if home not in workers or workers[home].stuck:
+                return True
+            return shards[home] / workers[home].threads > (shards[worker] + 1) / workers[worker].threads
+
+        for fits in (worker.__eq__, open_to_all):
+            for name in self.waiting:
+                if fits(at[name]):
+                    self.waiting.remove(name)
+                    return name
+        return None
 
     def again(self, names: Sequence[str] | deque[str]) -> None:
         """These come first."""

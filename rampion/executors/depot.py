@@ -24,7 +24,7 @@ from distributed.utils import sync
 
 from rampion.errors import RampionError
 from rampion.executors.room import fingerprint
-from rampion.executors.tasks import Answer, Place, Task, performed
+from rampion.executors.tasks import Answer, Place, Task, forget, performed
 from rampion.formats.files import replacing
 
 PIECE = 4 << 20
@@ -165,9 +165,12 @@ def locked(folder: Path) -> Iterator[None]:
         yield
 
 
-def cleared(token: str) -> None:
+def cleared(place: Place) -> None:
     """On a worker: the run is over."""
-    shutil.rmtree(node_folder(token), ignore_errors=True)
+    folder = node_folder(place.token)
+    forget(folder)
+    forget(Path(place.folder, "results"))
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def sees(place: Place) -> bool:

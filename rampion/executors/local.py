@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from rampion.executors.protocol import Event, Heard, Joined
 from rampion.executors.room import Room
-from rampion.executors.tasks import Task, performed
+from rampion.executors.tasks import Task, forget, performed
 from rampion.threads import processors
 
 
@@ -46,6 +46,7 @@ class Local:
         for name, thread in self.pool.items():
             if name not in self.stuck:
                 thread.join()
+        forget(self.room.path / "results")
 
     def _begin(self) -> None:
         name = f"thread {len(self.pool) + 1}"

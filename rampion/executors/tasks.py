@@ -71,6 +71,19 @@ class Place(NamedTuple):
         return Path(self.folder, "results", name)
 
 
+_KEPT: dict[str, dict[str, Any]] = {}
+
+
+def kept(out: Path) -> dict[str, Any]:
+    """What work in this process keeps for later tasks of a run, to be quicker; the result goes to `out`."""
+    return _KEPT.setdefault(str(out.parent), {})
+
+
+def forget(folder: Path) -> None:
+    """The run whose results went to the folder is over."""
+    _KEPT.pop(str(folder), None)
+
+
 class Answer(NamedTuple):
     """How a task went: "done"; "refused" by what this worker is; "trouble" of this worker, so that another may do it;
     "wrong", as it would be anywhere, the kind of error first; or "broken", a defect of the work itself."""

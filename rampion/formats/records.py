@@ -104,7 +104,7 @@ class Sets:
                 left.unlink()
         arrays = records._asdict() | {"keys": table.listed()[self.known :]}
         meta = {"first": self.known, "corpus": self.corpus}
-        container.write(self._path(name), KIND, arrays, meta)
+        container.write(self.path(name), KIND, arrays, meta)
         self._take(name)
 
     def table(self) -> Keys:
@@ -119,12 +119,13 @@ class Sets:
         except InputError as error:
             raise StoreError(f"{self.folder}: {error}") from error
 
-    def _path(self, name: str) -> Path:
+    def path(self, name: str) -> Path:
+        """Of a part."""
         return self.folder / f"{name}{ENDING}"
 
     def _take(self, name: str) -> None:
         """Open the next file; it must follow on from the others."""
-        path = self._path(name)
+        path = self.path(name)
         part = read(path)
         if self.corpus not in (None, part.corpus):
             raise StoreError(f"{path}: is of another corpus; expected that of the run")
