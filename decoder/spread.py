@@ -49,7 +49,7 @@ T = TypeVar("T")
 Reals = NDArray[np.float64]
 Offsets = NDArray[np.int64]
 Files = Mapping[str, Path]
-Settings = Mapping[str, Any]
+Settings = Mapping[str, Any]  # as JSON has them
 Span = tuple[int, int]
 
 
@@ -146,7 +146,7 @@ class Spread:
         inputs = self._system() | {"text": self._text(segments, references)}
         if weights is not None:
             inputs["weights"] = self._weights(weights)
-        settings, given = json.dumps(self._settings() | asked, sort_keys=True), tuple(sorted(inputs.items()))
+        settings, given = json.dumps({**self._settings(), **asked}, sort_keys=True), tuple(sorted(inputs.items()))
         tasks = [
             Task(f"decoder.spread:{work}", settings, given, shard, span)
             for shard, span in enumerate(shards(len(segments), self.size))
@@ -180,7 +180,7 @@ class Spread:
         if isinstance(self.decoder, LargeDecoder):
             blobs["counts"] = self._kept("counts", self.decoder.features.write)
         if (left := plain.left_out) is not None:
-            arrays = {
+            arrays: dict[str, NDArray[Any]] = {
                 "sources": left.source.words, "source_bounds": left.source.bounds,
                 "targets": left.target.words, "target_bounds": left.target.bounds,
                 "bounds": left.alignment.bounds, "from": left.alignment.sources, "to": left.alignment.targets,

@@ -115,7 +115,7 @@ def test_poison_stops_the_run_and_keeps_what_is_done(tmp_path):
 def test_faults_of_input_and_work_are_told_as_on_threads(tmp_path):
     with pytest.raises(InputError, match=r"^line 7 has no number; expected one$"):
         clustered(Room(tmp_path / "a"), errands.tasks(4, {"wrong": [1]}, folder=tmp_path))
-    with pytest.raises(RuntimeError, match="(?s)shard 1, .*ZeroDivisionError"):
+    with pytest.raises(RuntimeError, match=r"(?s)shard 1, .*ZeroDivisionError"):
         clustered(Room(tmp_path / "b"), errands.tasks(4, {"broken": [1]}, folder=tmp_path))
 
 
@@ -123,10 +123,12 @@ def test_a_scheduler_that_dies_and_a_run_that_goes_on(tmp_path):
     tasks = errands.tasks(COUNT, seconds=0.05)
     with scheduler("", "") as (address, main):
         coordinator = Coordinator(named(address)[0], Room(tmp_path))
-        with coordinator, pytest.raises(InputError, match="the scheduler tcp://.* is gone; start it again and go on"):
-            for n, _ in enumerate(coordinator.answers(Job("squares"), tasks, errands.read)):
-                if n == 5:
-                    main.kill()
+        with coordinator:
+            found = coordinator.answers(Job("squares"), tasks, errands.read)
+            assert same([next(found) for _ in range(6)], errands.expected(6))
+            main.kill()
+            with pytest.raises(InputError, match=r"the scheduler tcp://.* is gone; start it again and go on"):
+                list(found)
     done = len(list((tmp_path / "results").iterdir()))
     assert done >= 6
     room = Room(tmp_path)
@@ -154,7 +156,8 @@ def test_a_worker_of_another_version_is_refused(tmp_path):
     (entry,) = events(room, "refused")
     assert "has Rampion 0.0.9 with" in entry["why"]
     assert "and the run is of Rampion 0.1.0" in entry["why"]
-    with scheduler("older") as (address, _), pytest.raises(InputError, match=r"the worker tcp://.* has Rampion 0\.0\.9"):
+    sentence = r"the worker tcp://.* has Rampion 0\.0\.9"
+    with scheduler("older") as (address, _), pytest.raises(InputError, match=sentence):
         answers(Room(tmp_path / "b"), errands.tasks(2), named(address)[0])
 
 
@@ -162,7 +165,7 @@ def test_no_scheduler_answers(tmp_path, monkeypatch):
     from rampion.executors import cluster
 
     monkeypatch.setattr(cluster, "PATIENCE", 0.5)
-    with pytest.raises(InputError, match="tcp://127.0.0.1:1: no scheduler answers there"):
+    with pytest.raises(InputError, match=r"tcp://127.0.0.1:1: no scheduler answers there"):
         answers(Room(tmp_path), errands.tasks(1), named("tcp://127.0.0.1:1")[0])
 
 

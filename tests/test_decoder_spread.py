@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import signal
 from contextlib import contextmanager
+from subprocess import TimeoutExpired
 
 import errands
 import numpy as np
@@ -13,7 +14,8 @@ from command import good, rampion, start
 from test_decoder_decode import START, decoder, segments, toy
 from test_decoder_keyed import ORACLE, keyed, same, weights, whole
 from test_decoder_large import large, weighed
-from test_decoder_leaving import LENGTH, toy as left
+from test_decoder_leaving import LENGTH
+from test_decoder_leaving import toy as left
 from test_train import SETTINGS, corpus, done, files, train  # noqa: F401 - fixtures
 
 from decoder.spread import Spread
@@ -71,7 +73,8 @@ def test_what_is_left_out_is_left_out_by_shards(tmp_path):
     system = decoder_of(blocks).leaving_out(*text, LENGTH)
     given = Weights.of(dict.fromkeys(system.names, 0.3))
     with spread(tmp_path, system, 5) as shards:
-        assert np.array_equal(shards.decode(list(text[0]), given, 3).scores, system.decode(list(text[0]), given, 3).scores)
+        found = shards.decode(list(text[0]), given, 3)
+    assert np.array_equal(found.scores, system.decode(list(text[0]), given, 3).scores)
 
 
 def decoder_of(blocks):
@@ -128,7 +131,7 @@ def test_killed_again_and_again_it_ends_in_the_same_bits(corpus, done, tmp_path)
         process = start(*command)
         try:
             process.wait(seconds)
-        except Exception:  # noqa: BLE001 - it did not end by then
+        except TimeoutExpired:
             process.send_signal(signal.SIGKILL)
         process.communicate()
     code, _, err = rampion(*command)

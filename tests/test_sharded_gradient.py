@@ -341,7 +341,7 @@ def test_the_command_has_the_same_weights_from_any_executor(store, tmp_path):
         (["--executor", "local,size=3"], "--executor local,size=3: --shards says how much a shard has; leave size="),
         (["--executor", "remote"], "the executor 'remote' is none of local, dask and an address"),
         (["--resume"], "or with --shards goes on by itself: leave it out"),
-        (["--decoder-command", "cat"], "--shards and --executor learn from lists that are there"),
+        (["--decoder-command", "cat"], "--shards 3: learns from lists that are there; with a decoder leave it out"),
     ],
 )
 def test_options_that_do_not_fit(store, tmp_path, more, said):

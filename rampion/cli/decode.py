@@ -221,8 +221,8 @@ def decode(
     from decoder.counts import CountFeatures
     from decoder.decoder import INITIAL, SETS, BlockDecoder
     from decoder.large import LargeDecoder
-    from decoder.oracle import Oracle
     from decoder.options import LONGEST
+    from decoder.oracle import Oracle
     from decoder.spread import SIZE, Spread
     from decoder.states import MON, Reordering
     from rampion.cli.keyed import decoder_of, run_of, weights_of

@@ -38,7 +38,7 @@ class Team(NamedTuple):
 
 @contextmanager
 def team(spec: str, run: Path) -> Iterator[Team]:
-    """The executor that a specification names, at work in the folder of a run; what is done is kept if this ends badly."""
+    """The executor that a specification names, at work in the folder of a run; what is done outlives an error."""
     from rampion.executors import Coordinator, Room, named
 
     executor, patience, size = named(spec)

@@ -27,7 +27,7 @@ EXAMPLE = """
 
   rampion train corpus --out run --fixed LM=0.1 --threads 8 --resume   (after whatever stopped it)
 
-  rampion train corpus --out run --executor dask,workers=8 --shards 8   (on processes; or tcp://host:8786 for --executor)
+  rampion train corpus --out run --executor dask,workers=8 --shards 8   (or --executor tcp://host:8786)
 
   rampion train corpus --out dense --features seven --recipe perceptron-dense --k 10
 
@@ -222,6 +222,7 @@ def train(
         learn(
             chosen, decoder, text, run, fixed=weights, base=frozen, record=record,
             spill=None if fits else out, threads=threads,
+            coordinator=None if (executor or "").startswith("local") else coordinator,  # threads here are quicker
         )  # fmt: skip
     best = run.chosen
     told = {

@@ -13,7 +13,8 @@ from rampion.executors.tasks import Task
 
 __all__ = ["Coordinator", "Executor", "Job", "Patience", "Room", "Task", "named", "shards"]
 
-OWN = {"local": {"threads": int}, "dask": {"workers": int}, "address": {"ca": str, "cert": str, "key": str}}
+TLS = {"ca": str, "cert": str, "key": str}
+OWN: dict[str, dict[str, Any]] = {"local": {"threads": int}, "dask": {"workers": int}, "address": TLS}
 COMMON: dict[str, Any] = {"size": int, "deadline": float, "deaths": int, "tries": int, "poison": str}
 
 

@@ -28,6 +28,7 @@ from rampion.threads import processors
 
 GRACE = 10.0  # seconds that a worker of our own may take to begin again
 STARTS = 3  # times that a cluster of our own may fail to start
+BRIEF = 5.0  # seconds for workers to clear up
 PATIENCE = 30.0  # seconds for a scheduler to answer
 SETTINGS = {  # of Dask, for a cluster of our own: nothing is opened to the net, and nothing is held in memory
     "distributed.scheduler.worker-saturation": 2.0,
@@ -52,7 +53,7 @@ class Cluster:
     ) -> None:
         self.address, self.workers, self.tls = address, workers or processors(), tls or {}
         self.heard: queue.Queue[Event] = queue.Queue()
-        self.futures: dict[tuple[str, str], Any] = {}
+        self.sent: dict[tuple[str, str], tuple[Task, Any]] = {}  # and their futures
         self.numbers = count()
         self.blind = set[str]()  # workers that do not see the folder
         self.stored = set[str]()  # what the depot holds for them
@@ -80,17 +81,13 @@ class Cluster:
 
     def send(self, worker: str, task: Task) -> None:
         if worker in self.blind:
-            for _, blob in task.inputs:
-                if blob not in self.stored:
-                    self._drop()
-                    depot.upload(self._call, self.room.place.blob(blob), blob, secrets.token_hex(16))
-                    self.stored.add(blob)
+            self._store(task)
         key = f"{self.topic}-{next(self.numbers)}"
         future = self.client.submit(
             depot.perform, task, task.name, self.room.place, self.topic, key=key, workers=[worker], pure=False
         )
         future.add_done_callback(lambda done: self._failed(worker, task.name, done))
-        self.futures[worker, task.name] = future
+        self.sent[worker, task.name] = task, future
 
     def hear(self, seconds: float) -> list[Event]:
         events = drained(self.heard, seconds)
@@ -100,15 +97,7 @@ class Cluster:
             raise InputError(
                 f"the scheduler {self.address or ''} is gone; start it again and go on: what is done is kept"
             )
-        for event in events:
-            if isinstance(event, Joined):
-                self._look(event.worker)
-            elif isinstance(event, Heard):
-                self._settle(event)
-            elif isinstance(event, Lost):
-                for key in [key for key in self.futures if key[0] == event.worker]:
-                    self.futures.pop(key).cancel()
-        return events
+        return [event for event in events if self._settled(event)]
 
     def drop(self, worker: str) -> None:
         """Workers of our own are started anew; others may belong to somebody who waits for them."""
@@ -116,11 +105,9 @@ class Cluster:
             threading.Thread(target=self._restart, args=(worker,), daemon=True).start()
 
     def close(self) -> None:
-        with suppress(Exception):  # whatever is gone already
-            if self.blind:
-                self._call("drop", name="")
-            if not self.own:
-                self.client.run(depot.cleared, self.room.place, on_error="ignore")
+        clearing = threading.Thread(target=self._clear, daemon=True)
+        clearing.start()
+        clearing.join(BRIEF)  # a worker that does not answer is no reason to wait
         with suppress(Exception):
             for topic in (self.topic, "all"):
                 self.client.unsubscribe_topic(topic)
@@ -128,6 +115,13 @@ class Cluster:
         if self.own:
             with suppress(Exception):
                 self.own.close(timeout=10)
+
+    def _clear(self) -> None:
+        with suppress(Exception):  # whatever is gone already
+            if self.blind:
+                self._call("drop", name="")
+            if not self.own:
+                self.client.run(depot.cleared, self.room.place, on_error="ignore")
 
     def _security(self) -> Any:
         if not self.tls:
@@ -138,22 +132,40 @@ class Cluster:
         names |= {f"tls_{role}_{what}": what for role in ("scheduler", "worker") for what in ("cert", "key")}
         return distributed.Security(require_encryption=True, **{name: self.tls[what] for name, what in names.items()})
 
-    def _look(self, worker: str) -> None:
-        """Whether a new worker sees the folder; those that do not have a depot on the scheduler."""
-        if self.client.run(depot.sees, self.room.place, workers=[worker], on_error="ignore").get(worker, True):
-            return
+    def _settled(self, event: Event) -> bool:
+        """Do with an event what is the executor's; whether the coordinator must hear of it."""
+        if isinstance(event, Lost):
+            for key in [key for key in self.sent if key[0] == event.worker]:
+                self.sent.pop(key)[1].cancel()
+        if not isinstance(event, Heard):
+            return True
+        answer = event.answer
+        task, future = self.sent.pop((event.worker, answer.name), (None, None))
+        if future:
+            future.release()
+        if answer.kind == "blind":
+            if task:
+                self._enlighten(event.worker, task)
+            return False
+        result = self.room.place.result(answer.name)
+        if answer.kind == "done" and event.worker in self.blind and not result.exists():
+            depot.download(self._call, answer.name, result)
+            self._call("drop", name=answer.name)
+        return True
+
+    def _enlighten(self, worker: str, task: Task) -> None:
+        """A worker that does not see the folder gets what it needs from a depot on the scheduler."""
         if not self.blind:
             self.client.register_plugin(depot.Depot())
         self.blind.add(worker)
+        self.send(worker, task)
 
-    def _settle(self, event: Heard) -> None:
-        """The result of who does not share the folder comes from the depot."""
-        if future := self.futures.pop((event.worker, event.answer.name), None):
-            future.release()
-        result = self.room.place.result(event.answer.name)
-        if event.answer.kind == "done" and event.worker in self.blind and not result.exists():
-            depot.download(self._call, event.answer.name, result)
-            self._call("drop", name=event.answer.name)
+    def _store(self, task: Task) -> None:
+        for _, blob in task.inputs:
+            if blob not in self.stored:
+                self._drop()
+                depot.upload(self._call, self.room.place.blob(blob), blob, secrets.token_hex(16))
+                self.stored.add(blob)
 
     def _drop(self) -> None:
         """What the room does not keep, the depot need not keep either."""

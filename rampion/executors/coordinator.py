@@ -249,8 +249,8 @@ class Coordinator(AbstractContextManager["Coordinator"]):
         if not self.workers or all(worker.stuck for worker in self.workers.values()):
             work.idle = now if work.idle is None else work.idle
             if self.refused and now - work.idle > BRIEF:
-                worker, why = next(reversed(self.refused.items()))
-                raise InputError(f"the worker {worker} {why}")
+                who, why = next(reversed(self.refused.items()))
+                raise InputError(f"the worker {who} {why}")
             if now - work.idle > max(self.patience.deadline, LONELY):
                 who = "no worker came" if not self.workers else f"none of {len(self.workers)} workers answered"
                 waited = now - work.idle
@@ -267,7 +267,7 @@ class Coordinator(AbstractContextManager["Coordinator"]):
             self.room.journal.tell("poison", shard=work.tasks[name].shard, told=told)
             if self.patience.poison == "stop":
                 raise InputError(
-                    f"{told}; look at these lines, or let the run go on without them (poison=skip): what is done is kept"
+                    f"{told}; look at these lines, or go on without them (poison=skip): what is done is kept"
                 )
             work.skipped.add(name)
             self.skipped.append(told)

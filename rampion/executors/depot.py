@@ -34,7 +34,7 @@ NAME = re.compile(r"[0-9a-f]{32}")
 Call = Callable[..., Any]  # of the depot: its verb, then what it takes
 
 
-class Depot(SchedulerPlugin):
+class Depot(SchedulerPlugin):  # type: ignore[misc]
     """Files on the scheduler, for as long as the run has it."""
 
     name = "rampion-depot"
@@ -125,10 +125,11 @@ def _performed(worker: Worker, task: Task, name: str, place: Place) -> Answer:
     def call(verb: str, **facts: Any) -> Any:
         return sync(worker.loop, getattr(worker.scheduler, f"rampion_{verb}"), **facts)
 
-    folder = node_folder(place.token)
+    folder, wanted = node_folder(place.token), {blob for _, blob in task.inputs}
     with locked(folder):
-        wanted = {blob for _, blob in task.inputs}
-        held = wanted.union(call("held"))  # what other tasks of the run may want
+        held = _held(call)  # what other tasks of the run may want is among it
+        if held is None or not wanted <= held:
+            return Answer("blind", name)
         for path in folder.glob("[0-9a-f]*"):
             if path.name not in held:
                 path.unlink(missing_ok=True)  # who still reads it keeps it
@@ -146,6 +147,14 @@ def _performed(worker: Worker, task: Task, name: str, place: Place) -> Answer:
     finally:
         out.unlink(missing_ok=True)
     return answer
+
+
+def _held(call: Call) -> set[str] | None:
+    """What the depot has; None if there is no depot."""
+    try:
+        return set(call("held"))
+    except Exception:  # the scheduler knows no such call
+        return None
 
 
 def node_folder(token: str) -> Path:
@@ -171,8 +180,3 @@ def cleared(place: Place) -> None:
     forget(folder)
     forget(Path(place.folder, "results"))
     shutil.rmtree(folder, ignore_errors=True)
-
-
-def sees(place: Place) -> bool:
-    """On a worker: whether it sees the run's folder."""
-    return place.shared

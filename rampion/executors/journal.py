@@ -1,4 +1,4 @@
-"""A journal: lines that are only ever appended, each with a checksum; what a kill tore off at the end has not happened."""
+"""A journal: lines that are only ever appended, each with a checksum; a line that a kill tore off has not happened."""
 
 from __future__ import annotations
 

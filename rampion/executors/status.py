@@ -79,7 +79,9 @@ class Status:
 
     def _done(self, worker: str, entry: Entry) -> None:
         hand = self.workers.setdefault(worker, Hand())
-        hand.shards, hand.items, hand.seconds = hand.shards + 1, hand.items + entry["items"], hand.seconds + entry["seconds"]
+        hand.shards += 1
+        hand.items += entry["items"]
+        hand.seconds += entry["seconds"]
         hand.heard, hand.state = self.last, "at work"
         self.done += entry["items"]
         self.fresh.append((self.last, entry["items"]))

@@ -1,7 +1,7 @@
 """Tasks: what may be done anywhere, because what it answers follows from what it is given and from nothing else.
 
-A task names its work, its settings, its input files by what they hold, and its segments; a hash of all of that names its
-result, one file, which appears whole or not at all. So who did it, when, and how often, makes no difference.
+A task names its work, its settings, its input files by what they hold, and its segments; a hash of all of that names
+its result, one file, which appears whole or not at all. So who did it, when, and how often, makes no difference.
 """
 
 from __future__ import annotations
@@ -85,8 +85,15 @@ def forget(folder: Path) -> None:
 
 
 class Answer(NamedTuple):
-    """How a task went: "done"; "refused" by what this worker is; "trouble" of this worker, so that another may do it;
-    "wrong", as it would be anywhere, the kind of error first; or "broken", a defect of the work itself."""
+    """How a task went.
+
+    done     its result stands
+    refused  this worker is of another version
+    blind    this worker sees neither the folder nor the inputs
+    trouble  of this worker, such as a full disk: another may do it
+    wrong    as it would be anywhere: the kind of error, a colon, its sentence
+    broken   a defect of the work itself
+    """
 
     kind: str
     name: str
