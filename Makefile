@@ -1,5 +1,6 @@
 # make demo    see it work (DEMO=folder)  make check   lint, types, spelling, stubs
 # make test    the tests                  make bench   compiled kernels beside plain Python and NumPy/SciPy
+# make faults  kill, fill up, mutilate, flip bits, and count what was survived (FAULTS=some of them)
 # make clean   forget all that was built; PYTHON=… chooses the interpreter
 #
 # Everything is installed into .venv, and again only when a source has changed.
@@ -13,7 +14,7 @@ listed  = $(shell sed -n 's/^$(1) = \[\(.*\)\]$$/\1/p' pyproject.toml | tr -d ',
 SOURCES := setup.py pyproject.toml MANIFEST.in README.md LICENSE \
   $(shell find rampion decoder ! -name __pycache__ ! -name '*.pyc' ! -name '*.so')
 
-.PHONY: demo test bench check clean
+.PHONY: demo test bench faults check clean
 
 demo: .venv/installed
 	@$(BIN)/rampion demo --out $(DEMO)
@@ -23,6 +24,9 @@ test: .venv/installed
 
 bench: .venv/installed
 	@$(BIN)/python benchmarks/run.py
+
+faults: .venv/installed .venv/distributed
+	@cd tests && PYTHONPATH=$$PWD ../$(BIN)/python faults.py $(FAULTS)
 
 check: .venv/installed .venv/checkers
 	$(BIN)/ruff check .
@@ -41,6 +45,10 @@ clean:
 	@if [ -d build ]; then find build -path '*/lib.*' -type f ! -name '*.so' -delete; fi
 	@$(PIP) $(call listed,requires)
 	@$(PIP) --no-build-isolation '.[test]'
+	@touch $@
+
+.venv/distributed: .venv/made pyproject.toml
+	@$(PIP) $(call listed,dask)
 	@touch $@
 
 .venv/checkers: .venv/made pyproject.toml

@@ -38,11 +38,14 @@ def nap(files, settings, span, out):
 
 
 def simulate(folder: Path, count: int) -> None:
+    import dask
     import distributed
+
+    from rampion.executors.cluster import SETTINGS
 
     room = Room(folder / "room")
     tasks = [Task("bench_executors:nap", "{}", (), n, (n, n + 1)) for n in range(count)]
-    with distributed.LocalCluster(
+    with dask.config.set(SETTINGS), distributed.LocalCluster(
         n_workers=WORKERS, threads_per_worker=1, processes=False, dashboard_address="127.0.0.1:0", memory_limit=0
     ) as cluster, Coordinator(named(cluster.scheduler_address)[0], room) as coordinator:  # fmt: skip
         memory, began, cpu = [resident()], time.perf_counter(), time.process_time()

@@ -30,7 +30,11 @@ GRACE = 10.0  # seconds that a worker of our own may take to begin again
 STARTS = 3  # times that a cluster of our own may fail to start
 BRIEF = 5.0  # seconds for workers to clear up
 PATIENCE = 30.0  # seconds for a scheduler to answer
-SETTINGS = {  # of Dask, for a cluster of our own: nothing is opened to the net, and nothing is held in memory
+SETTINGS = {  # of Dask, for a cluster of our own: quiet, without a page, and with short memories
+    "distributed.admin.low-level-log-length": 100,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "5s",
+    "distributed.scheduler.dashboard.status.task-stream-length": 1,
     "distributed.scheduler.worker-saturation": 2.0,
     "distributed.worker.memory.target": False,
     "distributed.worker.memory.spill": False,
