@@ -171,13 +171,16 @@ def _recipes_with(names: str, settings: Sequence[str]) -> dict[str, Recipe]:
 
 
 def seeds_of(seeds: str | None) -> list[int]:
-    """Whole numbers, a comma between."""
+    """Different whole numbers, a comma between; one run counted twice would make intervals too narrow."""
     if seeds is None:
         return []
     cells = [seed.strip() for seed in seeds.split(",")]
     if not all(cell.isdecimal() for cell in cells):
         raise RecipeError(f"--seeds {seeds!r}: expected whole numbers with a comma between, for example --seeds 1,2,3")
-    return list(map(int, cells))
+    numbers = list(map(int, cells))
+    if len(set(numbers)) < len(numbers):
+        raise RecipeError(f"--seeds {seeds!r}: a seed stands there twice; name each one once")
+    return numbers
 
 
 def changed(recipe: AnyRecipe, settings: Sequence[str], barred: Sequence[str] = OF_DECODERS) -> AnyRecipe:

@@ -45,8 +45,8 @@ def learn(stock: Stock, settings: Dense, seed: int, folder: Path) -> Outcome:
         weights = minimum_error(stock, settings, decoder, seed, folder / "run")
     else:
         run = relevant(stock, settings, decoder, seed, folder / "run")
-        weights = [run.learnt(row.iteration).own for row in run.rows]
-    return measured(stock, decoder, map(own, weights), settings.metric, {"seed": seed})
+        weights = [own(run.learnt(row.iteration).own) for row in run.rows]
+    return measured(stock, decoder, weights, settings.metric, {"seed": seed})
 
 
 def stages(stock: Stock, settings: Staged, seed: int, folder: Path) -> Outcome:
@@ -116,9 +116,7 @@ def paced(stock: Stock, settings: Dense, sentences: int) -> SetRecipe:
     return recipe.set(rate=recipe.solver.rate * SENTENCES / sentences)
 
 
-def minimum_error(
-    stock: Stock, settings: Dense, decoder: KeyedDecoder, seed: int, folder: Path
-) -> list[dict[str, float]]:
+def minimum_error(stock: Stock, settings: Dense, decoder: KeyedDecoder, seed: int, folder: Path) -> list[Keyed]:
     """The weights of every decoding after the first, and the last ones; a run that has stopped stays where it is.
 
     Both seeds of relevant sets are decoded (S10.9), since no weights can choose in lists of one candidate.
@@ -149,7 +147,7 @@ def minimum_error(
     run.lists(1, seeds)
     truth = judge(Texts.of(map(str, range(len(segments)))), dev.references, settings.metric)
     train(recipe, lister, segments, truth, Weights.of(second), journal=run)
-    weights = [second, *(dict(run.weights(row.iteration)) for row in run.rows)]
+    weights = [own(each) for each in (second, *(dict(run.weights(row.iteration)) for row in run.rows))]
     return weights + weights[-1:] * (most + 1 - len(weights))
 
 
@@ -160,12 +158,18 @@ def heard(row: Iteration) -> None:
 def measured(
     stock: Stock, decoder: KeyedDecoder, weights: Iterable[Keyed], metric: str, facts: dict[str, Any]
 ) -> Outcome:
-    """Dev and test by the weights of every iteration; the one is chosen that the metric finds best on dev."""
+    """Dev and test by the weights of every iteration; the one is chosen that the metric finds best on dev.
+
+    Where a run has stopped, what its last weights say is not decoded again.
+    """
     dev, test = stock.system.corpus.dev, stock.system.corpus.test
-    devs, tests, known = [], [], []
+    devs, tests, known, last = [], [], [], None
     for each in weights:
-        devs.append(decoder.best(dev.source, each))
-        tests.append(sets.bleu(decoder.best(test.source, each), test.references))
+        if each is not last:
+            said, last = decoder.best(dev.source, each), each
+            scored = sets.bleu(decoder.best(test.source, each), test.references)
+        devs.append(said)
+        tests.append(scored)
         known.append(each.own)
     bounds = np.arange(len(dev.source) + 1)
     rows = {name: [named(name).statistics(texts, bounds, dev.references) for texts in devs] for name in ("bleu", "wer")}
