@@ -96,11 +96,12 @@ def decode(folder: Path, count: int) -> None:
     bench, known = Bench(folder, count), None
     for turn in range(2):
         for spec in ("local,threads=2", "dask,workers=2") if turn == 0 else ("dask,workers=2", "local,threads=2"):
-            wall, cpu, memory, best, _ = bench.run(spec)
+            wall, cpu, memory, best, room = bench.run(spec)
+            busy = sum(entry["seconds"] for entry in room.journal.entries() if entry["event"] == "done")
             known = known or best
             same = "same bits" if best == known else "OTHER BITS"
             print(
-                f"{spec:16} {count / wall:7.0f} sentences/s, {wall:6.1f} s, {cpu:6.1f} s of CPU, "
+                f"{spec:16} {count / wall:7.0f} sentences/s, {wall:6.1f} s, {cpu:6.1f} s of CPU, {busy:6.1f} s in tasks, "
                 f"MiB here {memory[0] >> 20} to {memory[1] >> 20}, {same}", flush=True
             )  # fmt: skip
 

@@ -219,7 +219,7 @@ class Spread:
         small.set_weights(values[heavy])
         arrays = {"slots": small.slots.view("<u8")}
         meta = {"size": len(small), "own": own}
-        name = self.coordinator.room.made(lambda path: container.write(path, KIND["weights"], arrays, meta))
+        name = self.coordinator.room.made(lambda path: container.write(path, KIND["weights"], arrays, meta, False))
         self._last[:] = [(table, table.edition, dict(own), name)]
         return name
 
@@ -260,7 +260,7 @@ def best(files: Files, settings: Settings, span: Span, out: Path) -> None:
     opened = _opened(files, settings)
     decoder, weights, model = opened.weighed(files)
     said = decoder.only(*span).best(opened.text(files)[0], weights, model)
-    container.write(out, KIND["texts"], _packed("text", said), {})
+    container.write(out, KIND["texts"], _packed("text", said), {}, durable=False)
 
 
 class _Weighed(NamedTuple):
@@ -376,7 +376,7 @@ def _write(out: Path, parts: Sequence[Told]) -> None:
         "keys": np.concatenate([part.keys for part in parts]),
         "key_bounds": chained([part.key_bounds for part in parts]),
     }
-    container.write(out, KIND["fired"], arrays | _packed("text", texts), {})
+    container.write(out, KIND["fired"], arrays | _packed("text", texts), {}, durable=False)
 
 
 def _read_told(path: Path) -> Told:

@@ -82,7 +82,7 @@ class Mixing:
             if name not in self.parts or not room.place.blob(self.parts[name]).exists():
                 self.parts[name] = room.known(sets.path(name))
         arrays = {"places": numbers.places, "foreign": numbers.foreign}
-        self.numbers = room.made(lambda path: container.write(path, NUMBERS, arrays, {"awake": numbers.awake}))
+        self.numbers = room.made(lambda path: container.write(path, NUMBERS, arrays, {"awake": numbers.awake}, False))
 
     def learn(self, iteration: int, weights: Singles, own: Reals, watch: Watch) -> tuple[Singles, Reals]:
         prove(self.awake, self.width, weights, own)
@@ -91,7 +91,7 @@ class Mixing:
     def _walk(self, iteration: int, epoch: int, weights: Singles, own: Reals) -> Iterator[Gone]:
         """Every shard from these weights, which are lent to it; one that is given up stays where it begins."""
         arrays: dict[str, NDArray[Any]] = {"weights": weights, "own": own}
-        start = self.coordinator.room.made(lambda path: container.write(path, START, arrays, {}))
+        start = self.coordinator.room.made(lambda path: container.write(path, START, arrays, {}, False))
         asked = self.asked | {"parts": list(self.parts), "iteration": iteration, "epoch": epoch}
         inputs = (("numbers", self.numbers), ("start", start), *self.parts.items())
         tasks = [
@@ -155,7 +155,7 @@ def epoch(inputs: Mapping[str, Path], settings: Mapping[str, Any], span: tuple[i
     objective, moved = passes.epoch(shard.packed.packing.loss, slabs, order, weights, own, shard.room)
     places = np.flatnonzero(weights.view(np.uint32) != start.view(np.uint32)).astype(np.uint32)
     found = {"places": places, "values": weights[places], "own": own, "met": np.array([objective])}
-    container.write(out, CHANGED, found, {"moved": moved})
+    container.write(out, CHANGED, found, {"moved": moved}, durable=False)
     shelf.shards[number] = shard
 
 

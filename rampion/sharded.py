@@ -130,7 +130,8 @@ class Sharded(Batch):
 
     def _asked(self, settings: str, weights: Reals) -> Answer:
         """Of all shards, added up in their order."""
-        vector = self.coordinator.room.made(lambda path: container.write(path, WEIGHTS, {"weights": weights}, {}))
+        arrays = {"weights": weights}
+        vector = self.coordinator.room.made(lambda path: container.write(path, WEIGHTS, arrays, {}, False))
         tasks = [
             Task(f"{__name__}:answered", settings, (("shard", blob), ("weights", vector)), shard, span)
             for shard, (blob, span) in enumerate(zip(self.blobs, pairwise(self.cuts), strict=True))
@@ -200,7 +201,7 @@ def _write_shard(batch: Batch, span: tuple[int, int], path: Path) -> None:
     arrays |= {"costs": batch.stakes.costs[rows], "statistics": batch.statistics[rows]}
     if batch.offset is not None:
         arrays["offset"] = batch.offset[rows]
-    container.write(path, SHARD, arrays, {"width": lists.width})
+    container.write(path, SHARD, arrays, {"width": lists.width}, durable=False)
 
 
 class _Shard(NamedTuple):
@@ -291,7 +292,7 @@ def _write(path: Path, kind: str, answer: Answer, **more: NDArray[Any]) -> None:
     sums = answer.sums
     reals = np.array([sums.costs, sums.entropies])
     arrays = {"sums": reals, "statistics": answer.statistics, "gradient": answer.gradient, **more}
-    container.write(path, kind, arrays, {"filled": sums.filled, "lists": sums.lists})
+    container.write(path, kind, arrays, {"filled": sums.filled, "lists": sums.lists}, durable=False)
 
 
 def _read(batch: Sharded, path: Path) -> tuple[Ids, Answer]:

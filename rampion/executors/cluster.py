@@ -26,6 +26,7 @@ from rampion.executors.room import Room
 from rampion.executors.tasks import Answer, Task
 from rampion.threads import processors
 
+LOOK = 2.0  # seconds between looks at workers of our own
 GRACE = 10.0  # seconds that a worker of our own may take to begin again
 STARTS = 3  # times that a cluster of our own may fail to start
 BRIEF = 5.0  # seconds for workers to clear up
@@ -62,7 +63,7 @@ class Cluster:
         self.blind = set[str]()  # workers that do not see the folder
         self.stored = set[str]()  # what the depot holds for them
         self.own: Any = None
-        self.whole = time.monotonic()  # when all workers of our own were last there
+        self.whole = self.looked = time.monotonic()  # when all workers of our own were last there, and looked at
 
     def open(self, room: Room) -> None:
         self.room, self.topic = room, f"rampion-{secrets.token_hex(8)}"
@@ -95,7 +96,7 @@ class Cluster:
 
     def hear(self, seconds: float) -> list[Event]:
         events = drained(self.heard, seconds)
-        if self.own:
+        if self.own and time.monotonic() - self.looked > LOOK:
             self._revive()
         if self.client.status != "running":
             raise InputError(
@@ -199,6 +200,7 @@ class Cluster:
 
     def _revive(self) -> None:
         """Replace workers that their keepers have given up: those who are killed while they begin."""
+        self.looked = time.monotonic()
         alive = self.client.scheduler_info()["workers"].keys()
         if len(alive) >= self.workers:
             self.whole = time.monotonic()

@@ -34,8 +34,10 @@ _START, _ALIGN = struct.Struct("<7sBII"), 64
 _DTYPES = ("|u1", "<u2", "<u4", "<u8", "<i4", "<i8", "<f4", "<f8")
 
 
-def write(path: FilePath, kind: str, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
-    """Write the arrays; meta is whatever JSON can hold."""
+def write(
+    path: FilePath, kind: str, arrays: Mapping[str, Array], meta: Mapping[str, Any], durable: bool = True
+) -> None:
+    """Write the arrays; meta is whatever JSON can hold. What can be made again need not be durable."""
     if str(path).endswith((".gz", ".zst")):
         raise InputError(f"{path}: a binary file is mapped into memory and cannot be packed; drop the ending")
     parts, entries = list[bytes | memoryview](), []
@@ -47,7 +49,7 @@ def write(path: FilePath, kind: str, arrays: Mapping[str, Array], meta: Mapping[
         parts += [content, filling]
     header = json.dumps({"kind": kind, "meta": meta, "arrays": entries}, allow_nan=False).encode()
     header += b" " * (-(len(header) + _START.size) % _ALIGN)
-    with replacing(path) as file:
+    with replacing(path, durable) as file:
         file.write(_START.pack(NAME, VERSION, len(header), zlib.crc32(header)))
         file.write(header)
         file.writelines(parts)

@@ -119,8 +119,11 @@ def not_utf8(path: FilePath, line: int, error: UnicodeDecodeError) -> FormatErro
 
 
 @contextmanager
-def replacing(path: FilePath) -> Iterator[BinaryIO]:
-    """A file whose content takes the place of `path` when the block ends well; packed for names in .gz and .zst."""
+def replacing(path: FilePath, durable: bool = True) -> Iterator[BinaryIO]:
+    """A file whose content takes the place of `path` when the block ends well; packed for names in .gz and .zst.
+
+    Unless it is durable it may be gone, or damaged, after a power cut.
+    """
     if os.fspath(path) == "-":
         yield sys.stdout.buffer
         return
@@ -134,10 +137,11 @@ def replacing(path: FilePath) -> Iterator[BinaryIO]:
             with _packed(target, file) as packed:
                 yield packed
             file.flush()
-            if not device:
+            if durable and not device:
                 os.fsync(file.fileno())
         if not device:
             os.replace(partial, target)
+        if durable and not device:
             _sync(target.parent)
     except BaseException as error:
         if not device:
