@@ -101,8 +101,8 @@ def decode(folder: Path, count: int) -> None:
             known = known or best
             same = "same bits" if best == known else "OTHER BITS"
             print(
-                f"{spec:16} {count / wall:7.0f} sentences/s, {wall:6.1f} s, {cpu:6.1f} s of CPU, {busy:6.1f} s in tasks, "
-                f"MiB here {memory[0] >> 20} to {memory[1] >> 20}, {same}", flush=True
+                f"{spec:16} {count / wall:7.0f} sentences/s, {wall:6.1f} s, {cpu:6.1f} s of CPU, "
+                f"{busy:6.1f} s in tasks, MiB here {memory[0] >> 20} to {memory[1] >> 20}, {same}", flush=True
             )  # fmt: skip
 
 

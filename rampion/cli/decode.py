@@ -302,8 +302,9 @@ def decode(
         if save_weights:
             weights_format.write(save_weights, given if isinstance(given, Weights) else system.initial)
         if executor and run_folder:
-            coordinator, size = stack.enter_context(team(executor, run_folder))
-            teller = Spread(teller, coordinator, size or SIZE, criterion, name=source)
+            workers = stack.enter_context(team(executor, run_folder))
+            bar.speeds = lambda: workers.coordinator.speeds
+            teller = Spread(teller, workers.coordinator, workers.size or SIZE, criterion, name=source)
         if explain is not None:
             _explain(system, lines, explain, given, svg, top, as_json)
             return

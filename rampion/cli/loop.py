@@ -84,7 +84,9 @@ def loop(
         given = out, asked | chosen.settings(), inputs, facts | {"decoder": fingerprint}, told
         run = Loop.resume(*given, FREE) if resume else Loop.begin(*given)
         if executor:
-            decoder = wanted.spread(decoder, *stack.enter_context(team(executor, out)), lists[0])
+            workers = stack.enter_context(team(executor, out))
+            bar.speeds = lambda: workers.coordinator.speeds
+            decoder = wanted.spread(decoder, *workers, lists[0])
         tuned = train(
             chosen, decoder, text.segments, text.judge, start, lambda row, _: run.folder.round(row),
             dev=held, journal=run, lenient=lenient,

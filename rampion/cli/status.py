@@ -96,7 +96,8 @@ def _show(facts: dict[str, Any]) -> None:
             f"{facts['speed']:.0f} a second{_time(facts['seconds left'])}"
         )
     if rounds := facts["iterations"]:
-        typer.echo(f"iteration {rounds['done']} of {rounds['wanted']}{_time(rounds['seconds left'])}")
+        left = _time(rounds["seconds left"]) if facts["state"] == "running" else ""
+        typer.echo(f"iteration {rounds['done']} of {rounds['wanted']}{left}")
     rows = [
         [name, hand["state"], hand["shards"], f"{hand['items']:,}", f"{hand['speed']:.0f}", f"{hand['silent']:.0f} s"]
         for name, hand in facts["workers"].items()

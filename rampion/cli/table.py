@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -60,8 +60,9 @@ class Bar:
     """How many of so many sentences are decoded, however many decodings that takes."""
 
     def __init__(self, bar: Progress, total: int) -> None:
-        self.bar, self.task = bar, bar.add_task("decoding", total=total, rate="")
+        self.bar, self.task, self.total = bar, bar.add_task("decoding", total=total, rate=""), total
         self.before = self.last = 0
+        self.speeds: Callable[[], Sequence[float]] = lambda: ()  # of workers, if there are any
 
     def tick(self, done: int) -> None:
         """This decoding has come so far; less than before is the next one."""
@@ -70,12 +71,16 @@ class Bar:
         self.last = done
         speed = self.bar.tasks[0].speed or 0.0
         rate = f"{speed:.0f} sentences/s" if speed else ""
-        self.bar.update(self.task, completed=self.before + done, rate=rate)
+        if speeds := self.speeds():
+            shown = ", ".join(f"{each:.0f}" for each in speeds[:8]) + ", …" * (len(speeds) > 8)
+            rate += f", {len(speeds)} workers at {shown}"
+        completed = self.before + done
+        self.bar.update(self.task, completed=completed, total=max(self.total, completed), rate=rate)
 
     def again(self) -> None:
         """Begin at 0."""
         self.before = self.last = 0
-        self.bar.reset(self.task, rate="")
+        self.bar.reset(self.task, total=self.total, rate="")
 
 
 @contextmanager

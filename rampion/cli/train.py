@@ -216,13 +216,16 @@ def train(
             record(row)
         coordinator = None
         if executor:
-            coordinator, size = stack.enter_context(team(executor, out))
+            workers = stack.enter_context(team(executor, out))
+            bar.speeds = lambda: workers.coordinator.speeds
             files = {"blocks": home / BLOCKS, "lm": home / MODEL}
-            decoder = Spread(decoder.decoder, coordinator, size or SIZE, decoder.criterion, files, corpus)
+            size, criterion = workers.size or SIZE, decoder.criterion
+            decoder = Spread(decoder.decoder, workers.coordinator, size, criterion, files, corpus)
+            if not executor.startswith("local"):  # threads of this process learn faster without files
+                coordinator = workers.coordinator
         learn(
             chosen, decoder, text, run, fixed=weights, base=frozen, record=record,
-            spill=None if fits else out, threads=threads,
-            coordinator=None if (executor or "").startswith("local") else coordinator,  # threads here are quicker
+            spill=None if fits else out, threads=threads, coordinator=coordinator,
         )  # fmt: skip
     best = run.chosen
     told = {

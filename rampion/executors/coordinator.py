@@ -69,6 +69,8 @@ class _Worker:
     sent: deque[str] = field(default_factory=deque)
     since: float = 0.0
     stuck: bool = False
+    items: int = 0  # segments that it has done, and in how many seconds
+    seconds: float = 0.0
 
     @property
     def free(self) -> bool:
@@ -132,6 +134,11 @@ class Coordinator(AbstractContextManager["Coordinator"]):
             except StoreError as error:
                 self._damaged(work, name, error)
 
+    @property
+    def speeds(self) -> list[float]:
+        """Segments a second of every worker, by its own hours of work."""
+        return [worker.items / worker.seconds for worker in self.workers.values() if worker.seconds]
+
     def _forget(self) -> None:
         """Nobody has anything of an earlier job in hand that still counts."""
         for worker in self.workers.values():
@@ -194,6 +201,8 @@ class Coordinator(AbstractContextManager["Coordinator"]):
     def _done(self, work: _Work, name: str, worker: str, seconds: float) -> None:
         task = work.tasks[name]
         work.finish(name)
+        if hand := self.workers.get(worker):
+            hand.items, hand.seconds = hand.items + task.items, hand.seconds + seconds
         self.room.journal.tell("done", shard=task.shard, items=task.items, worker=worker, seconds=round(seconds, 4))
 
     def _unanswered(self, work: _Work, worker: _Worker) -> list[str]:
