@@ -72,7 +72,7 @@ def scheduler(*workers, tls=()):
 
 
 def test_processes_give_the_same_bits(tmp_path):
-    for workers in (1, 2):
+    for workers in (1, 2, 4):
         room = Room(tmp_path / str(workers))
         assert same(clustered(room, errands.tasks(COUNT), workers=workers), errands.expected(COUNT))
         assert len({entry["worker"] for entry in events(room, "done")}) == workers
