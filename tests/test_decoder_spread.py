@@ -113,6 +113,8 @@ def test_one_job_after_another(tmp_path):
 
 @pytest.mark.parametrize("executor", ["local,threads=3", pytest.param("dask,workers=2", marks=pytest.mark.slow)])
 def test_training_ends_in_the_same_bits(corpus, done, tmp_path, executor):  # noqa: F811 - fixtures
+    if executor.startswith("dask"):
+        pytest.importorskip("distributed")
     code, _, err = train(corpus, tmp_path / "run", "--executor", f"{executor},size=20")
     assert code == 0, err
     assert files(tmp_path / "run") == files(done[0])

@@ -384,8 +384,8 @@ def test_a_start_of_other_features_is_refused_by_a_worker(tmp_path, monkeypatch)
     packing, given = packed(tmp_path)
     write = container.write
 
-    def short(path, kind, arrays, meta):
-        write(path, kind, arrays | {"weights": arrays["weights"][:3]} if kind == START else arrays, meta)
+    def short(path, kind, arrays, *rest):
+        write(path, kind, arrays | {"weights": arrays["weights"][:3]} if kind == START else arrays, *rest)
 
     monkeypatch.setattr(container, "write", short)
     with coordinated(tmp_path / "room") as coordinator:
@@ -407,10 +407,10 @@ def test_answers_that_do_not_fit(change, sentence, tmp_path, monkeypatch):
     packing, given = packed(tmp_path)
     write = container.write
 
-    def strange(path, kind, arrays, meta):
+    def strange(path, kind, arrays, meta, **more):
         if kind == CHANGED:
             arrays = {name: array for name, array in (arrays | change).items() if array is not None}
-        write(path, kind, arrays, meta)
+        write(path, kind, arrays, meta, **more)
 
     monkeypatch.setattr(container, "write", strange)
     with coordinated(tmp_path / "room") as coordinator:
