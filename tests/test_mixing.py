@@ -407,10 +407,10 @@ def test_answers_that_do_not_fit(change, sentence, tmp_path, monkeypatch):
     packing, given = packed(tmp_path)
     write = container.write
 
-    def strange(path, kind, arrays, meta, **more):
+    def strange(path, kind, arrays, *rest, **more):
         if kind == CHANGED:
             arrays = {name: array for name, array in (arrays | change).items() if array is not None}
-        write(path, kind, arrays, meta, **more)
+        write(path, kind, arrays, *rest, **more)
 
     monkeypatch.setattr(container, "write", strange)
     with coordinated(tmp_path / "room") as coordinator:
