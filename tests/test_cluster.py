@@ -54,14 +54,14 @@ def scheduler(*workers, tls=()):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    address, run = f"{'tls' if tls else 'tcp'}://127.0.0.1:{port}", [sys.executable, "-m", "distributed.cli.dask_{}"]
-    begin = [run[0], "-m", "distributed.cli.dask_scheduler", "--host", address, "--no-dashboard", *tls]
-    with process(*begin) as main:
+    address = f"{'tls' if tls else 'tcp'}://127.0.0.1:{port}"
+    program = [sys.executable, "-P", "-m"]  # -P: the installed package, not that of the folder one stands in
+    with process(*program, "distributed.cli.dask_scheduler", "--host", address, "--no-dashboard", *tls) as main:
         time.sleep(1)
         started = []
         for preload in workers:
             more = ["--preload", str(HERE / f"{preload}.py")] if preload else []
-            command = [run[0], "-m", "distributed.cli.dask_worker", address, "--nthreads", "1", "--no-dashboard"]
+            command = [*program, "distributed.cli.dask_worker", address, "--nthreads", "1", "--no-dashboard"]
             worker = process(*command, "--no-nanny", *more, *tls)
             started.append((worker, worker.__enter__()))
         try:

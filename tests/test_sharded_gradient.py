@@ -381,11 +381,11 @@ def test_dask_has_the_same_bits_with_workers_killed_on_the_way(tmp_path):
 
         def __init__(self, workers, fatal):
             super().__init__(workers=workers)
-            self.fatal, self.sent = fatal, count(1)
+            self.fatal, self.turns = fatal, count(1)
 
         def send(self, worker, task):
             super().send(worker, task)
-            if next(self.sent) in self.fatal:
+            if next(self.turns) in self.fatal:
                 nannies = {nanny.worker_address: nanny for nanny in self.own.workers.values()}
                 os.kill(nannies[worker].pid, signal.SIGKILL)
 
