@@ -152,9 +152,9 @@ class Cluster:
             if task:
                 self._enlighten(event.worker, task)
             return False
-        result = self.room.place.result(answer.name)
-        if answer.kind == "done" and event.worker in self.blind and not result.exists():
-            depot.download(self._call, answer.name, result)
+        if answer.kind == "done" and answer.told == depot.HERE:
+            self.blind.add(event.worker)
+            depot.download(self._call, answer.name, self.room.place.result(answer.name))
             self._call("drop", name=answer.name)
         return True
 
