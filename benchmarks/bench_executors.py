@@ -28,7 +28,7 @@ from rampion.formats import container
 from rampion.memory import resident
 from rampion.text import Texts
 
-SLEEP, TASKS, WORKERS = 2.0, 5000, 50
+SLEEP, TASKS, WORKERS, TURNS = 2.0, 5000, 50, 2
 
 
 def nap(files, settings, span, out):
@@ -94,7 +94,7 @@ def spent() -> float:
 
 def decode(folder: Path, count: int) -> None:
     bench, known = Bench(folder, count), None
-    for turn in range(2):
+    for turn in range(TURNS):
         for spec in ("local,threads=2", "dask,workers=2") if turn == 0 else ("dask,workers=2", "local,threads=2"):
             wall, cpu, memory, best, room = bench.run(spec)
             busy = sum(entry["seconds"] for entry in room.journal.entries() if entry["event"] == "done")
