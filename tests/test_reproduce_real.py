@@ -10,11 +10,15 @@ import pytest
 from command import rampion
 from test_reproduce import TINY
 
+from rampion.cli.workshop.real import Remembering
 from rampion.experiments import experiments
 from rampion.experiments.samples import EARLY, Course, Outcome, Settled
 from rampion.experiments.scales import SCALES
 from rampion.experiments.tillmann_zhang.real import CM, MER_7, PERCEPTRON, SEVEN, table_8
 from rampion.experiments.verdicts import Above, Between, Lies, Quantity
+from rampion.keys import Keys
+from rampion.records import Keyed
+from rampion.text import Texts
 
 FIGURES, TABLE = "tillmann-zhang/figures-4-6", "tillmann-zhang/table-9"
 
@@ -93,6 +97,28 @@ def test_a_table_learnt_from_word_error_rate(made, monkeypatch):
     folder.mkdir(parents=True)
     outcome = shop.make(row, 1, folder)
     assert outcome.samples["dev mWER"].shape == (20, 2)
+
+
+def test_nothing_is_decoded_twice_by_the_same_weights():
+    asked = []
+
+    class Decoder:
+        names = ("LM",)
+
+        def best(self, segments, weights):
+            asked.append((segments[0], weights.own))
+            return Texts.of([f"{segments[0]} {weights.own['LM']}"])
+
+    decoder, full = Remembering(Decoder()), Keys()
+    full.enter(np.array([7], np.uint64))
+    dev, test = (Texts.of([name]) for name in ("dev", "test"))
+    assert decoder.names == ("LM",)
+    said = [[decoder.best(text, Keyed(Keys(), {"LM": one}))[0] for text in (dev, test)] for one in (1.0, 2.0, 1.0)]
+    assert said == [["dev 1.0", "test 1.0"], ["dev 2.0", "test 2.0"], ["dev 1.0", "test 1.0"]]
+    assert len(asked) == 4
+    for _ in range(2):  # binary features have too many weights to know whether they are the same
+        decoder.best(dev, Keyed(full, {"LM": 1.0}))
+    assert len(asked) == 6
 
 
 def curve(*points):

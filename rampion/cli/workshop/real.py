@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from rampion.experiments.tillmann_zhang.real import FLAT, SEVEN, Dense, Flat, St
 from rampion.keys import Keys
 from rampion.metrics import Bleu, named
 from rampion.records import Keyed
+from rampion.text import Texts
 
 if TYPE_CHECKING:
     from rampion.candidates import Candidates
@@ -59,7 +60,26 @@ def stages(stock: Stock, settings: Staged, seed: int, folder: Path) -> Outcome:
 
 
 def dense(stock: Stock, features: str) -> KeyedDecoder:
-    return stock.decoder(features, "SWAP", OPTIONS)
+    return cast("KeyedDecoder", Remembering(stock.decoder(features, "SWAP", OPTIONS)))
+
+
+class Remembering:
+    """A decoder that does not decode again what it has said by the same real-valued weights: runs test every iteration,
+    and so does whoever measures them."""
+
+    def __init__(self, decoder: KeyedDecoder) -> None:
+        self._decoder, self._said = decoder, dict[Any, Texts]()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._decoder, name)
+
+    def best(self, segments: Texts, weights: Keyed) -> Texts:
+        if len(weights.table):
+            return self._decoder.best(segments, weights)
+        asked = (id(segments), frozenset(weights.own.items()))
+        if asked not in self._said:
+            self._said[asked] = self._decoder.best(segments, weights)
+        return self._said[asked]
 
 
 def own(weights: dict[str, float]) -> Keyed:
@@ -126,7 +146,6 @@ def minimum_error(stock: Stock, settings: Dense, decoder: KeyedDecoder, seed: in
     from rampion.policies import Merge
     from rampion.recipes import RECIPES
     from rampion.relevant import Learnt, disturbed
-    from rampion.text import Texts
     from rampion.training import train
     from rampion.tuning import judge
 
