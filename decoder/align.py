@@ -48,8 +48,6 @@ _PARTS = ("probs", "null", "jumps")
 _Result = TypeVar("_Result")
 
 
-
-
 class Uses(NamedTuple):
     """Where each word stands: tokens order[bounds[w]:bounds[w + 1]]; owners[t] is the sentence of token t."""
 
@@ -90,14 +88,6 @@ class Round(NamedTuple):
 
 
 Watch = Callable[[Round], None]
-
-
-
-
-
-
-
-
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -191,16 +181,6 @@ def model1(given: Words, said: Words, *, rounds: int = 5, threads: int | None = 
         for _ in range(rounds):
             ((direction, _),) = corpus.improved([direction], hmm=False)
     return Lexicon(bounds, words, direction.probs[:-1], direction.null)
-
-
-
-
-
-
-
-
-
-
 
 
 class _Corpus:
@@ -423,10 +403,6 @@ def _pruned(
         Direction(one.flipped, np.append(one.probs[kept], np.float32(FLOOR)), one.null, one.jumps) for one in directions
     )
     return before[bounds], words[kept[:-1]], (forward, backward)
-
-
-
-
 
 
 def _copy(names: Names) -> Names:

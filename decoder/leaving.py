@@ -83,9 +83,7 @@ class LeftOut:
         return cls.numbered(blocks, text, alignment, penalty)
 
     @classmethod
-    def numbered(
-        cls, blocks: BlockSet, text: tuple[Words, Words], alignment: Alignment, penalty: Penalty
-    ) -> LeftOut:
+    def numbered(cls, blocks: BlockSet, text: tuple[Words, Words], alignment: Alignment, penalty: Penalty) -> LeftOut:
         """Pairs whose words are ids already."""
         rules, own, names = _rules(blocks), blocks.blocks, blocks.vocabularies
         AlignedText(*text, alignment, rules)  # refuses what does not fit together

@@ -35,6 +35,7 @@ from decoder.states import Reordering
 from rampion.candidates import Candidates
 from rampion.errors import RecipeError, StoreError
 from rampion.executors import Coordinator, Job, Task, shards
+from rampion.executors.tasks import kept
 from rampion.features import Weights
 from rampion.formats import container
 from rampion.keys import SLOT, Keys
@@ -232,7 +233,7 @@ class Spread:
 
 def told(files: Files, settings: Settings, span: Span, out: Path) -> None:
     """The k best derivations of a shard."""
-    opened = _opened(files, settings)
+    opened = kept(out, _Shelf).opened(files, settings)
     decoder, weights, model = opened.weighed(files)
     parts = list(decoder.only(*span).told(opened.text(files)[0], weights, settings["k"], model))
     _write(out, parts)
@@ -240,7 +241,7 @@ def told(files: Files, settings: Settings, span: Span, out: Path) -> None:
 
 def truths(files: Files, settings: Settings, span: Span, out: Path) -> None:
     """The derivations of highest BLEU of a shard."""
-    opened = _opened(files, settings)
+    opened = kept(out, _Shelf).opened(files, settings)
     decoder = opened.plain.only(*span)
     source, references = opened.text(files)
     criterion = _criterion(settings["criterion"])
@@ -250,14 +251,14 @@ def truths(files: Files, settings: Settings, span: Span, out: Path) -> None:
 
 def bags(files: Files, settings: Settings, span: Span, out: Path) -> None:
     """A random block of every span of a shard."""
-    opened = _opened(files, settings)
+    opened = kept(out, _Shelf).opened(files, settings)
     found = KeyedBlockDecoder(opened.plain).only(*span).bags(opened.text(files)[0], settings["seed"])
     _write(out, [_unscored(fired) for fired in found])
 
 
 def best(files: Files, settings: Settings, span: Span, out: Path) -> None:
     """The best translations of a shard."""
-    opened = _opened(files, settings)
+    opened = kept(out, _Shelf).opened(files, settings)
     decoder, weights, model = opened.weighed(files)
     said = decoder.only(*span).best(opened.text(files)[0], weights, model)
     container.write(out, KIND["texts"], _packed("text", said), {}, durable=False)
@@ -314,19 +315,23 @@ class _Opened:
             return self._weights[name]
 
 
-_LOCK = threading.Lock()
-_OPEN: dict[str, _Opened] = {}  # of this process: one, by the names of its files and its settings
+class _Shelf:
+    """The decoder that a process asked last, by the names of its files and its settings."""
 
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.key, self.open = "", list[_Opened]()
 
-def _opened(files: Files, settings: Settings) -> _Opened:
-    own = {role: files[role].name for role in ("blocks", "lm", "counts", "pairs") if role in files}
-    facts = {name: value for name, value in settings.items() if name not in ("k", "best", "seed")}
-    key = json.dumps([own, facts], sort_keys=True)
-    with _LOCK:
-        if key not in _OPEN:
-            _OPEN.clear()
-            _OPEN[key] = _Opened(files, settings)
-        return _OPEN[key]
+    def opened(self, files: Files, settings: Settings) -> _Opened:
+        own = {role: files[role].name for role in ("blocks", "lm", "counts", "pairs") if role in files}
+        facts = {name: value for name, value in settings.items() if name not in ("k", "best", "seed")}
+        key = json.dumps([own, facts], sort_keys=True)
+        with self.lock:
+            if key != self.key:
+                self.open.clear()  # before the next one, for memory
+                self.open.append(_Opened(files, settings))
+                self.key = key
+            return self.open[0]
 
 
 def _criterion(facts: Mapping[str, Any]) -> Oracle:
@@ -336,9 +341,7 @@ def _criterion(facts: Mapping[str, Any]) -> Oracle:
 def _left_out(path: Path, blocks: BlockSet, penalty: Mapping[str, float]) -> LeftOut:
     arrays, _ = container.read(path, KIND["pairs"])
     text = Words(arrays["sources"], arrays["source_bounds"]), Words(arrays["targets"], arrays["target_bounds"])
-    return LeftOut.numbered(
-        blocks, text, Alignment(arrays["bounds"], arrays["from"], arrays["to"]), Penalty(**penalty)
-    )
+    return LeftOut.numbered(blocks, text, Alignment(arrays["bounds"], arrays["from"], arrays["to"]), Penalty(**penalty))
 
 
 def _packed(name: str, texts: Texts) -> dict[str, Any]:
@@ -358,9 +361,7 @@ def _unscored(fired: Fired) -> Told:
     return _summed_up(fired.bounds, scores, fired.texts, fired.values, fired.keys, fired.key_bounds)
 
 
-def _summed_up(
-    bounds: Offsets, scores: Reals, texts: Texts, values: Reals, keys: KeyRow, key_bounds: Offsets
-) -> Told:
+def _summed_up(bounds: Offsets, scores: Reals, texts: Texts, values: Reals, keys: KeyRow, key_bounds: Offsets) -> Told:
     """What was told, without how it was said."""
     derivations = Derivations(bounds, np.zeros(len(scores) + 1, np.int64), np.zeros(0, np.uint32), scores)
     return Told(derivations, texts, values, keys, key_bounds)

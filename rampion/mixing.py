@@ -143,7 +143,7 @@ def _read(size: int, width: int, path: Path) -> _Changed:
 
 def epoch(inputs: Mapping[str, Path], settings: Mapping[str, Any], span: tuple[int, int], out: Path) -> None:
     """One shard through one epoch."""
-    shelf: _Shelf = kept(out).setdefault("mixing", _Shelf())
+    shelf = kept(out, _Shelf)
     shard, number, passes = shelf.take(inputs, settings, span, out), settings["shard"], Passes(**settings["passes"])
     arrays, _ = container.read(inputs["start"], START)
     start, own = arrays["weights"], arrays["own"].copy()

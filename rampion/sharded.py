@@ -28,6 +28,7 @@ from rampion import __version__
 from rampion.candidates import Candidates, Ids, Lists, Offsets, Reals
 from rampion.errors import RecipeError, StoreError
 from rampion.executors import Coordinator, Job, Room, Task, named
+from rampion.executors.tasks import forget, kept
 from rampion.expected import EXPECTATIONS, Expectation, Sums
 from rampion.features import Features
 from rampion.formats import container
@@ -164,7 +165,7 @@ def sharded(
             coordinator = stack.enter_context(Coordinator(workers, Room(path), patience))
         else:
             coordinator, room = executor, executor.room.path
-        stack.callback(_KEPT.forget)
+        stack.callback(forget, coordinator.room.path / "results")
         kept, lasting = coordinator.room.path / "answers" if room else None, set(coordinator.room.lasting)
         yield Sharded.of(batch, coordinator, shards, kept)
         coordinator.room.lasting.intersection_update(lasting)
@@ -238,7 +239,7 @@ class _Shard(NamedTuple):
         return cls(score, gather, ids, stakes, statistics, offset)
 
 
-class _Kept:
+class _Shelf:
     """What a process keeps from task to task: the weights, and the shards that were asked about these or the last ones.
 
     So a worker holds its own shards, and none that others have taken over.
@@ -246,9 +247,6 @@ class _Kept:
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.forget()
-
-    def forget(self) -> None:
         self.shards, self.used = dict[str, _Shard](), set[str]()
         self.name, self.vector = "", np.zeros(0)
 
@@ -272,13 +270,11 @@ class _Kept:
         return known
 
 
-_KEPT = _Kept()
-
-
 def answered(inputs: Mapping[str, Path], settings: Mapping[str, Any], span: tuple[int, int], out: Path) -> None:
     """The task of a shard: what it answers to the weights."""
-    weights = _KEPT.weights(inputs["weights"])
-    shard = _KEPT.shard(inputs["shard"], settings["folder"])
+    shelf = kept(out, _Shelf)
+    weights = shelf.weights(inputs["weights"])
+    shard = shelf.shard(inputs["shard"], settings["folder"])
     loss = EXPECTATIONS[settings["loss"]](**settings["numbers"])
     scores = shard.score(weights[shard.ids])
     if shard.offset is not None:

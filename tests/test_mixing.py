@@ -16,9 +16,9 @@ from fake import FakeDecoder, text
 from rampion.errors import InputError, StoreError, TuningError
 from rampion.executors import Coordinator, Patience, Room, Task
 from rampion.executors.local import Local
-from rampion.executors.tasks import Place, kept
+from rampion.executors.tasks import Place, forget, kept
 from rampion.formats import container
-from rampion.mixing import CHANGED, START, Here, Mixing
+from rampion.mixing import CHANGED, START, Here, Mixing, _Shelf
 from rampion.packing import Packing
 from rampion.ranking import COSTMARGIN, PERCEPTRON, Ranking, Regression
 from rampion.recipes import SETS, SetRecipe
@@ -140,7 +140,7 @@ class Scattered(Local):
     """Workers who know nothing: whatever they keep is lost before every task."""
 
     def send(self, worker: str, task: Task) -> None:
-        kept(self.room.place.result("x")).clear()
+        forget(self.room.path / "results")
         super().send(worker, task)
 
 
@@ -217,11 +217,11 @@ def test_a_worker_keeps_its_shards_from_epoch_to_epoch_and_from_part_to_part(tmp
     monkeypatch.setattr(packing.Packed, "take", lambda *given: calls.update([given[1]]) or take(*given))
     with coordinated(tmp_path / "room") as coordinator:
         run(tmp_path / "run", QUICK, coordinator=coordinator)
-        shelf = kept(coordinator.room.place.result("x"))["mixing"]
+        shelf = kept(coordinator.room.place.result("x"), _Shelf)
         assert sorted(shelf.shards) == [0, 1, 2]
         assert len({id(shard.packed.numbers.places) for shard in shelf.shards.values()}) == 1
     assert calls == {"oracle": 3, "000": 3, "001": 3, "002": 3}
-    assert not kept(coordinator.room.place.result("x"))
+    assert not kept(coordinator.room.place.result("x"), _Shelf).shards
 
 
 def test_shards_that_went_elsewhere_are_forgotten(tmp_path):
@@ -230,7 +230,7 @@ def test_shards_that_went_elsewhere_are_forgotten(tmp_path):
         learner = Mixing(coordinator, packing, QUICK.solver, len(TEXT.learn.source))
         sets = given(learner)
         sets.learn(1, None, lambda *_: None)
-        shelf = kept(coordinator.room.place.result("x"))["mixing"]
+        shelf = kept(coordinator.room.place.result("x"), _Shelf)
         gone = shelf.shards[0]
         gone.when -= 2
         shelf.shards[7] = gone

@@ -26,7 +26,7 @@ from rampion.formats import container, write_lists
 from rampion.growth import Growth
 from rampion.losses import LOSSES
 from rampion.recipes import RECIPES
-from rampion.sharded import _Kept, _Shard, cuts, sharded
+from rampion.sharded import _Shard, _Shelf, cuts, sharded
 from rampion.solvers import objective
 from rampion.training import standing
 from rampion.tuning import judge, tune
@@ -164,15 +164,15 @@ def test_a_gradient_is_one_task_a_shard_and_a_shard_is_read_once(tmp_path, monke
 
 
 def test_a_worker_lets_go_of_what_others_have_taken_over(tmp_path):
-    batch, kept = batch_of(lists()), _Kept()
+    batch, shelf = batch_of(lists()), _Shelf()
     with sharded(batch, 3, room=tmp_path) as parts:
         paths = [parts.coordinator.room.place.blob(blob) for blob in parts.blobs]
         for round_, asked in enumerate([(0, 1, 2), (0, 1), (1,), (1,)]):
             container.write(tmp_path / f"{round_}", "round weights", {"weights": np.full(22, float(round_))}, {})
-            same_bits(kept.weights(tmp_path / f"{round_}"), np.full(22, float(round_)))
+            same_bits(shelf.weights(tmp_path / f"{round_}"), np.full(22, float(round_)))
             for shard in asked:
-                kept.shard(paths[shard], None)
-            assert len(kept.shards) == (3, 3, 2, 1)[round_]
+                shelf.shard(paths[shard], None)
+            assert len(shelf.shards) == (3, 3, 2, 1)[round_]
 
 
 class StoppedError(Exception):

@@ -10,18 +10,20 @@ import errno
 import hashlib
 import json
 import os
+import threading
 import time
 import traceback
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from rampion import __version__, _kernels
 from rampion.errors import RampionError
 
 # (files by role, settings, segments, where the result goes); raises RampionError if the input is wrong
 Work = Callable[[Mapping[str, Path], Mapping[str, Any], tuple[int, int], Path], None]
+T = TypeVar("T")
 
 
 class Task(NamedTuple):
@@ -71,17 +73,24 @@ class Place(NamedTuple):
         return Path(self.folder, "results", name)
 
 
-_KEPT: dict[str, dict[str, Any]] = {}
+_LOCK = threading.Lock()
+_KEPT: dict[str, dict[Callable[[], Any], Any]] = {}  # by the folder of the results
 
 
-def kept(out: Path) -> dict[str, Any]:
-    """What work in this process keeps for later tasks of a run, to be quicker; the result goes to `out`."""
-    return _KEPT.setdefault(str(out.parent), {})
+def kept(out: Path, make: Callable[[], T]) -> T:
+    """What work in this process keeps for later tasks of a run, to be quicker; its result goes to `out`."""
+    with _LOCK:
+        shelf = _KEPT.setdefault(str(out.parent), {})
+        if make not in shelf:
+            shelf[make] = make()
+        found: T = shelf[make]
+        return found
 
 
 def forget(folder: Path) -> None:
-    """The run whose results went to the folder is over."""
-    _KEPT.pop(str(folder), None)
+    """The run whose results went to the folder needs nothing more of what was kept."""
+    with _LOCK:
+        _KEPT.pop(str(folder), None)
 
 
 class Answer(NamedTuple):
