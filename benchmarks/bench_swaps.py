@@ -1,0 +1,62 @@
+"""Where swaps lose on the test: `python benchmarks/bench_swaps.py OUT [CORPUS SRC-TGT]`.
+
+OUT is where `rampion reproduce tillmann-zhang/table-5` has written, of CORPUS or of the toy. Weights that were learnt
+with either order decode the test in either order; and with swaps, a prior of jumps (JumpOut and JumpIn, S10.10) joins
+the weights that were learnt with swaps, as heavy as dev finds best.
+"""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+from pathlib import Path
+
+from decoder.corpus import Parallel
+from rampion.cli.workshop.sets import bleu
+from rampion.cli.workshop.stock import Stock
+from rampion.experiments.samples import BLEU
+from rampion.experiments.scales import SCALES
+from rampion.experiments.tillmann_zhang.binary import FEATURES, ORDERS
+from rampion.protocols import KeyedDecoder
+from rampion.records import Keyed
+from rampion.runs import Run
+
+JUMPS = ("JumpOut", "JumpIn")
+PRIORS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.4)
+
+
+def score(text: Parallel, decoder: KeyedDecoder, weights: Keyed) -> float:
+    return float(BLEU.score(bleu(decoder.best(text.source, weights), text.references).sum(axis=0)))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("corpus", nargs="?")
+    parser.add_argument("pair", nargs="?")
+    parser.add_argument("--features", nargs="+", choices=FEATURES, default=list(FEATURES))
+    options = parser.parse_args()
+    stock = Stock(options.out, SCALES["small"], options.corpus, options.pair, 1)
+    corpus = stock.system.corpus
+    print("test BLEU     MON-MON  MON-SWAP  SWAP-MON  SWAP-SWAP  and a prior  (learnt-decoded)")
+    for name in options.features:
+        features, lm = FEATURES[name]
+        own = {} if lm is None else {"LM": lm}
+        told, learnt = list[str](), dict[str, Keyed]()
+        for order in ORDERS:
+            row = f"{order.lower()}-{name.replace(' & ', '-').lower()}"
+            run = Run.open(options.out / "rows" / row / "seed-1" / "run")
+            learnt[order] = run.keyed(run.chosen.iteration)
+            for decoded in ORDERS:
+                decoder = stock.decoder(",".join([*own, features]), decoded)
+                told.append(f"{score(corpus.test, decoder, learnt[order]):8.2f}")
+        decoder = stock.decoder(",".join([*own, *JUMPS, features]), "SWAP")
+        weighed = {prior: Keyed(learnt["SWAP"].table, own | dict.fromkeys(JUMPS, prior)) for prior in PRIORS}
+        dev = partial(score, corpus.dev, decoder)
+        chosen = max(weighed, key=lambda prior: dev(weighed[prior]))
+        said = score(corpus.test, decoder, weighed[chosen])
+        print(f"{name:10} {'  '.join(told)} {said:8.2f} ({chosen:g})", flush=True)
+
+
+if __name__ == "__main__":
+    main()
