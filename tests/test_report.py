@@ -439,6 +439,16 @@ def test_experiments_stand_beside_the_paper(tmp_path):
         html, read, _ = Shown.of(tmp_path / "report.html")
         assert {"31.50", "28.25", "30.0", "one is better & so", "✓ holds", "A <table>", "test BLEU"} <= set(read.texts)
         assert "one − two: 3.25 [2, 4.5]" in html
+        assert html.count(">paper</th>") == 1
+
+
+def test_what_the_paper_has_no_numbers_of_has_no_column_of_them(tmp_path):
+    rows = [row | {"paper": {}} for row in RESULTS["rows"]]
+    (tmp_path / "table-1.json").write_text(json.dumps(RESULTS | {"rows": rows}))
+    good("report", tmp_path)
+    html = Shown.of(tmp_path / "report.html").html
+    assert "31.50" in html
+    assert ">paper</th>" not in html
 
 
 def test_what_it_refuses(tmp_path):

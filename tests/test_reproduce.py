@@ -165,9 +165,12 @@ def tuned(tmp_path_factory):
 
 
 def test_a_table_of_tuning_in_a_loop(tuned):
-    out, (code, _, err) = tuned
+    out, (code, text, err) = tuned
     assert code == 0, err
     assert "iteration 3: tune " in err
+    (head,) = (line for line in text.splitlines() if "tuning BLEU" in line)
+    assert head.split() == ["tuning", "BLEU", "test", "BLEU", "paper", *head.split()[5:]]
+    assert head.split().count("paper") == 1  # it tells of the test alone
     facts = json.loads((out / "gimpel-smith-table-1.json").read_text())
     assert [one["id"] for one in facts["relations"]] == [f"X1{letter}" for letter in "abcdef"]
     rows = {row["row"]: row for row in facts["rows"]}

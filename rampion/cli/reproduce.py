@@ -138,8 +138,10 @@ def _draw(out: Path, experiment: Experiment, outcomes: Outcomes) -> Path | None:
 
 def _show(experiment: Experiment, facts: dict[str, Any], found: Sequence[Finding], picture: Path | None) -> None:
     """The table, what became of the relations, and where the rest is."""
-    head = ["", *(cell for title in experiment.columns.values() for cell in (title, "paper"))]
-    table.show([_row(experiment, row) for row in facts["rows"]], head, title=experiment.title)
+    printed = {name for row in facts["rows"] for name in row["paper"]}
+    columns = [(name, name in printed) for name in experiment.columns]
+    head = ["", *(cell for name, paper in columns for cell in [experiment.columns[name], "paper"][: 1 + paper])]
+    table.show([_row(row, columns) for row in facts["rows"]], head, title=experiment.title)
     if experiment.note:
         typer.echo(experiment.note)
     typer.echo()
@@ -152,12 +154,15 @@ def _show(experiment: Experiment, facts: dict[str, Any], found: Sequence[Finding
         typer.echo(f"\nwrote {picture}")
 
 
-def _row(experiment: Experiment, row: dict[str, Any]) -> list[str]:
+def _row(row: dict[str, Any], columns: Sequence[tuple[str, bool]]) -> list[str]:
+    """A measure, and what the paper has if it has any."""
+
     def cells() -> Iterator[str]:
         yield row["row"]
-        for name in experiment.columns:
+        for name, paper in columns:
             score = row["measured"].get(name)
             yield f"{score['score']:.2f} [{score['low']:.2f}, {score['high']:.2f}]" if score else ""
-            yield f"{row['paper'][name]:g}" if name in row["paper"] else ""
+            if paper:
+                yield f"{row['paper'][name]:g}" if name in row["paper"] else ""
 
     return list(cells())

@@ -45,6 +45,7 @@ def _numbers(one: Results) -> Markup:
     """A row each; a measure is ours, its interval, and the paper's."""
     measures = list(dict.fromkeys(name for row in one["rows"] for name in (*row["measured"], *row["paper"])))
     titles = one.get("columns", {})
+    printed = {name for row in one["rows"] for name in row["paper"]}
     spans = {name: _span(one["rows"], name) for name in measures}
     rows = []
     for row in one["rows"]:
@@ -52,9 +53,11 @@ def _numbers(one: Results) -> Markup:
         for name in measures:
             score, paper = row["measured"].get(name), row["paper"].get(name)
             picture = interval(score["score"], score["low"], score["high"], *spans[name], paper) if score else ""
-            cells += [_score(score), picture, number(paper, 1) if paper is not None else ""]
+            cells += [_score(score), picture]
+            if name in printed:
+                cells.append(number(paper, 1) if paper is not None else "")
         rows.append(cells)
-    head = ["", *(cell for name in measures for cell in (titles.get(name, name), "", "paper"))]
+    head = ["", *(cell for name in measures for cell in [titles.get(name, name), "", "paper"][: 2 + (name in printed)])]
     return table("Ours with its 95 % interval, beside the paper's (the stroke)", head, rows)
 
 
