@@ -20,7 +20,7 @@ from decoder.lattice import Lattice
 from decoder.leaving import STANDARD, LeftOut, Penalty
 from decoder.links import Alignment
 from decoder.lm import Lm
-from decoder.model import Model
+from decoder.model import FLUENCY, Model
 from decoder.options import Derivations, Graph, Options, Sentences
 from decoder.oracle import Oracle, truth
 from decoder.search import Search, in_order, search
@@ -190,16 +190,19 @@ class BlockDecoder:
         )
 
     def weighed(self, own: Mapping[str, float], table: Keys) -> Model:
-        """The model of real-valued weights by name and of a table of keys with theirs."""
+        """The model of real-valued weights by name and of a table of keys with theirs.
+
+        A language model that weighs nothing is left out: what it would tell apart ends up alike.
+        """
         single, pair = self.templates.scores(table)
-        spoken_ids = self._lm_words if self.lm else None
+        lm = self.lm if any(own.get(name) for name in FLUENCY) else None
         return Model.of(
             self.blocks.blocks,
             self.templates.mask,
             table,
             own,
-            self.lm,
-            spoken_ids,
+            lm,
+            self._lm_words if lm else None,
             jumps=self.blocks.jumps,
             single=single,
             pair=pair,

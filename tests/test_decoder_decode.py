@@ -71,6 +71,24 @@ def test_scores_are_those_of_the_features_listed(features):
     assert (ranks <= 0).all()
 
 
+@pytest.mark.parametrize("features", ["all", "fourteen"])
+def test_a_language_model_that_weighs_nothing_splits_no_nodes(features):
+    """Lists are those of a decoder without one, and so is the work: the beam holds as many sentences."""
+    _, blocks, _ = toy()
+    deaf = BlockDecoder(blocks, None, features, Search(beam=20, pops=100))
+    weights = random_weights(deaf.decode(segments(), START, 5))
+    silent = Weights.of({**weights, "LM": 0.0})
+    one, other = decoder(features).decode(segments(), silent, 10), deaf.decode(segments(), weights, 10)
+    for field in ("bounds", "scores"):
+        assert getattr(one, field).tobytes() == getattr(other, field).tobytes()
+    assert list(one.texts) == list(other.texts)
+    nodes = [
+        [len(graph.origins) for graph in each.search(Texts.of(segments()), each.model(said), lambda _, graph: graph)]
+        for each, said in ((decoder(features), silent), (deaf, weights))
+    ]
+    assert nodes[0] == nodes[1]
+
+
 def test_threads_and_batches_change_no_bit():
     lists = [decoder(ALL, threads=threads).decode(segments() * 4, START, 7) for threads in (1, 3)]
     for one, other in zip(*(each.arrays().values() for each in lists), strict=True):
