@@ -237,17 +237,20 @@ class Candidates:
         counts = np.diff(lists.entry_bounds) + width
         entry_bounds = np.concatenate([[0], np.cumsum(counts)])
         ids, values = np.empty(entry_bounds[-1], np.uint32), np.empty(entry_bounds[-1])
-        for s, (start, end) in enumerate(zip(lists.bounds[:-1], lists.bounds[1:], strict=True)):
-            first, last = entry_bounds[start], entry_bounds[end]
-            dense = (entry_bounds[start:end, None] + np.arange(width)).ravel()
-            ids[dense] = np.tile(np.arange(width, dtype=np.uint32), end - start)
-            values[dense] = lists.dense[width * start : width * end].reshape(width, end - start).T.ravel()
-            sparse = np.ones(last - first, bool)
-            sparse[dense - first] = False
-            entries = slice(lists.entry_bounds[start], lists.entry_bounds[end])
-            dictionary = lists.features[lists.feature_bounds[s] : lists.feature_bounds[s + 1]]
-            ids[first:last][sparse] = dictionary[lists.entries[entries]]
-            values[first:last][sparse] = lists.values[entries]
+        for first, last in pairwise(lists.cuts().tolist()):
+            part, (start, end) = lists.part(first, last), lists.bounds[[first, last]]
+            rows = slice(entry_bounds[start], entry_bounds[end])
+            dense = entry_bounds[start:end, None] - rows.start + np.arange(width)
+            sparse = np.ones(rows.stop - rows.start, bool)
+            sparse[dense] = False
+            lengths, opens = np.diff(part.bounds), part.feature_bounds[:-1]
+            counts = np.diff(part.entry_bounds[part.bounds])
+            ids[rows][dense] = np.arange(width)
+            ids[rows][sparse] = part.features[np.repeat(opens, counts) + part.entries]
+            values[rows][sparse] = part.values
+            # Feature f of the i-th of the n candidates from a on stands at width * a + f * n + i.
+            heads = np.arange(end - start) + np.repeat((width - 1) * part.bounds[:-1], lengths)
+            values[rows][dense] = part.dense[heads[:, None] + np.repeat(lengths, lengths)[:, None] * np.arange(width)]
         return Rows(
             self.segments,
             self.bounds,

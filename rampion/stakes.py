@@ -19,6 +19,8 @@ from rampion.text import References, Texts
 
 Reals = NDArray[np.float64]
 
+LOOKS = 16  # letters of a text that tell most others from it
+
 
 @dataclass(frozen=True, eq=False)
 class Stakes:
@@ -139,7 +141,16 @@ def _reached(candidates: Candidates, references: References) -> NDArray[np.bool_
     wanted = np.diff(references.texts.bounds)
     most = int(np.diff(references.bounds).max(initial=0))
     for r in range(most):
-        rows = np.minimum(references.bounds[:-1] + r, references.bounds[1:] - 1)
-        for i in np.flatnonzero(lengths == wanted[rows][owner]).tolist():
-            reached[i] |= candidates.texts.raw(i) == references.texts.raw(int(rows[owner[i]]))
+        rows = np.minimum(references.bounds[:-1] + r, references.bounds[1:] - 1)[owner]
+        same = lengths == wanted[rows]
+        reached |= same & (lengths == 0)
+        likely = np.flatnonzero(same & ~reached)
+        for look in range(LOOKS):
+            ours, theirs = (
+                texts.blob[texts.bounds[of] + lengths[likely] * look // LOOKS]
+                for texts, of in ((candidates.texts, likely), (references.texts, rows[likely]))
+            )
+            likely = likely[ours == theirs]
+        for i in likely.tolist():
+            reached[i] = candidates.texts.raw(i) == references.texts.raw(int(rows[i]))
     return reached

@@ -200,8 +200,11 @@ def answer(recipe: Recipe, rows: Sequence[Iteration], higher_is_better: bool) ->
 
 def leading(judge: Judge, lists: Candidates) -> float:
     """The score of what stands first in the lists."""
-    batch = judge.batch(lists.keep(lists.rank() == 0))
-    return batch.corpus_score(np.arange(len(batch.candidates)))
+    first = lists.rank() == 0
+    bounds = np.concatenate([[0], np.cumsum(first)])[lists.bounds]
+    columns = {name: column[first] for name, column in lists.metrics.items()}
+    said, references = lists.texts.take(np.flatnonzero(first)), judge.references_of(lists)
+    return float(judge.metric.score(judge.metric.statistics(said, bounds, references, columns).sum(axis=0)))
 
 
 def _decoded(decoder: Decoder, segments: Sequence[str], weights: Weights, k: int, first: Features | None) -> Candidates:

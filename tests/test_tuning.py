@@ -192,6 +192,21 @@ def test_reached_candidates_are_those_equal_to_a_reference():
     assert Risk().slopes(batch.stakes, np.zeros(3))[0] > 0
 
 
+def test_texts_that_differ_in_one_letter_reach_nothing():
+    """Of up to 40 letters; and empty texts, where empty ones are wanted."""
+    draws, lists, references = np.random.default_rng(5), {}, []
+    for s in range(60):
+        base = "".join(draws.choice(list("ab "), s % 41)).strip()
+        texts = {base, *(base[:i] + "c" + base[i + 1 :] for i in range(len(base)))}
+        lists[str(s)] = [(text, {"D": float(draws.normal())}) for text in draws.permutation(sorted(texts)).tolist()]
+        references.append([f"{base}x", base] if s % 3 else [f"{base[:-1]}d"])
+    store = built(lists)
+    reached = judge(store, references, "bleu").batch(store).stakes.reached
+    wanted = [text in known for hyps, known in zip(lists.values(), references, strict=True) for text, _ in hyps]
+    assert reached.tolist() == wanted
+    assert sum(wanted) == 40
+
+
 def test_a_column_can_mark_the_candidates_that_reach_a_reference():
     lists = built({"1": [("a b", {"D": 1.0}), ("a c", {"D": 2.0})]})
     marked = replace(lists, metrics={"reached": np.array([1.0, 0.0])})
