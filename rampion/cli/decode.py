@@ -224,15 +224,14 @@ def decode(
     from decoder.options import LONGEST
     from decoder.oracle import Oracle
     from decoder.spread import SIZE, Spread
-    from decoder.states import MON, Reordering
+    from decoder.states import Reordering
     from rampion.cli.keyed import decoder_of, run_of, weights_of
     from rampion.errors import InputError, RecipeError
     from rampion.features import Weights
     from rampion.formats import texts, write_lists
     from rampion.formats import weights as weights_format
 
-    if reordering not in (None, "mon", "swap"):
-        raise RecipeError(f"--reordering {reordering}: expected mon or swap")
+    order = Reordering.named(reordering or "swap", adjacent_swaps)
     answers = {
         "--oracle": oracle,
         "--nbest": nbest,
@@ -276,9 +275,7 @@ def decode(
         if beam:
             search = replace(search, beam=beam, pops=10 * beam)
         if reordering or adjacent_swaps:
-            search = replace(
-                search, reordering=MON if reordering == "mon" else Reordering(adjacent_swaps=adjacent_swaps)
-            )
+            search = replace(search, reordering=order)
         asked: dict[str, Any] = {
             "lm": arpa.load(lm) if lm else None,
             "features": features,

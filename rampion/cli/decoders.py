@@ -106,8 +106,10 @@ class Wanted:
                 raise RecipeError(f"{_flag(name)} belongs to a decoder; name one: {' or '.join(map(_flag, needed))}")
         if self.system and self.lm:
             raise RecipeError(f"--lm {self.lm}: {self.system} holds a language model already; leave it out")
-        if self.reordering not in (None, "mon", "swap"):
-            raise RecipeError(f"--reordering {self.reordering}: expected mon or swap")
+        if self.reordering:
+            from decoder.states import Reordering
+
+            Reordering.named(self.reordering)
 
     def __bool__(self) -> bool:
         """Whether there is a decoder."""
@@ -138,10 +140,10 @@ class Wanted:
         from decoder.keyed import KeyedBlockDecoder
         from decoder.large import LargeDecoder
         from decoder.search import Search
-        from decoder.states import MON, Reordering
+        from decoder.states import Reordering
         from decoder.system import Parts
 
-        beam, order = self.beam or 100, MON if self.reordering == "mon" else Reordering()
+        beam, order = self.beam or 100, Reordering.named(self.reordering or "swap")
         asked: dict[str, Any] = {
             "features": self.features or "fourteen",
             "settings": Search(beam, 10 * beam, reordering=order),

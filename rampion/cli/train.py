@@ -149,7 +149,7 @@ def train(
     """
     from decoder.decoder import features_of
     from decoder.spread import SIZE, Spread
-    from decoder.states import MON, Reordering
+    from decoder.states import Reordering
     from decoder.system import BLOCKS, MODEL, Settings, System
     from rampion.cli.blocks import progress
     from rampion.curves import draw, prove
@@ -168,8 +168,7 @@ def train(
     shorthand = {"iterations": iterations, "k": k, "seed": seed, "shards": shards, "window": window}
     chosen = changed(SETS[recipe], set_ or [], barred=())
     chosen = chosen.set(**{name: value for name, value in shorthand.items() if value is not None})
-    if reordering not in ("mon", "swap"):
-        raise RecipeError(f"--reordering {reordering}: expected mon or swap")
+    order = Reordering.named(reordering)
     limit, weights = _bytes(memory), dict(map(_fixed, fixed or []))
     threads = threads or os.cpu_count() or 1
     below = Run.open(base) if base else None
@@ -197,7 +196,7 @@ def train(
         bar = stack.enter_context(table.decoding(sum(map(len, (part.source for part in text)))))
         decoder: Any = made.decoder(
             features,
-            MON if reordering == "mon" else Reordering(),
+            order,
             threads=threads,
             beam=beam,
             pops=10 * beam,
