@@ -49,10 +49,11 @@ def _fail(kind, out):
     elif kind == "late":
         time.sleep(3)
     elif kind == "full":  # the system refuses to write so much: as on a full disk, in the middle of a file
+        limit = 1 << 14  # that no journal of a test reaches, which another thread may be writing
         soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (64, hard))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
         try:
-            container.write(out, "squares", {"squares": np.zeros(1000)}, {})
+            container.write(out, "squares", {"squares": np.zeros(limit)}, {})
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     elif kind == "wrong":
