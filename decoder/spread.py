@@ -320,18 +320,17 @@ class _Shelf:
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.key, self.open = "", list[_Opened]()
+        self.open = dict[str, _Opened]()  # one at the most
 
     def opened(self, files: Files, settings: Settings) -> _Opened:
         own = {role: files[role].name for role in ("blocks", "lm", "counts", "pairs") if role in files}
         facts = {name: value for name, value in settings.items() if name not in ("k", "best", "seed")}
         key = json.dumps([own, facts], sort_keys=True)
         with self.lock:
-            if key != self.key:
+            if key not in self.open:
                 self.open.clear()  # before the next one, for memory
-                self.open.append(_Opened(files, settings))
-                self.key = key
-            return self.open[0]
+                self.open[key] = _Opened(files, settings)
+            return self.open[key]
 
 
 def _criterion(facts: Mapping[str, Any]) -> Oracle:

@@ -18,8 +18,9 @@ from test_decoder_leaving import LENGTH
 from test_decoder_leaving import toy as left
 from test_train import SETTINGS, corpus, done, files, train  # noqa: F401 - fixtures
 
+import decoder.spread as rooms
 from decoder.spread import Spread
-from rampion.errors import RecipeError
+from rampion.errors import RecipeError, StoreError
 from rampion.executors import Coordinator, Job, Patience, Room
 from rampion.executors.local import Local
 from rampion.features import Weights
@@ -174,3 +175,18 @@ def test_status_of_what_is_no_run(tmp_path):
     assert code == 2
     assert "holds no run with an executor; name the folder given with --out, or --run" in err
     shutil.rmtree(tmp_path)
+
+
+def test_what_was_asked_before_a_decoder_that_cannot_be_opened_is_opened_again(monkeypatch):
+    def opened(files, settings):
+        if settings["options"] == 0:
+            raise StoreError("damaged")
+        return settings
+
+    monkeypatch.setattr(rooms, "_Opened", opened)
+    shelf = rooms._Shelf()
+    first = shelf.opened({}, {"options": 1})
+    assert shelf.opened({}, {"options": 1, "k": 7}) is first
+    with pytest.raises(StoreError):
+        shelf.opened({}, {"options": 0})
+    assert shelf.opened({}, {"options": 1}) == {"options": 1}
