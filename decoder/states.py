@@ -17,8 +17,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from rampion.errors import RecipeError
-
 STEP, OPEN, FILL, CLOSE, REOPEN = range(5)
 RIGHT, LEFT, NEUTRAL = range(3)
 MONOTONE, SWAP, DISCONTINUOUS = range(3)
@@ -34,13 +32,6 @@ class Reordering(NamedTuple):
 
     reach: int = 8
     adjacent_swaps: bool = False
-
-    @classmethod
-    def named(cls, name: str, adjacent_swaps: bool = False) -> Reordering:
-        """mon, or swap."""
-        if name not in ("mon", "swap"):
-            raise RecipeError(f"--reordering {name}: expected mon or swap")
-        return MON if name == "mon" else cls(adjacent_swaps=adjacent_swaps)
 
 
 MON = Reordering(0)

@@ -9,7 +9,7 @@ import typer
 
 from rampion.cli import app, table
 from rampion.cli.executor import Executor, team
-from rampion.cli.options import Json, read_source, read_weights
+from rampion.cli.options import Json, order_of, read_source, read_weights
 
 if TYPE_CHECKING:
     from rampion.records import Weighing
@@ -224,14 +224,13 @@ def decode(
     from decoder.options import LONGEST
     from decoder.oracle import Oracle
     from decoder.spread import SIZE, Spread
-    from decoder.states import Reordering
     from rampion.cli.keyed import decoder_of, run_of, weights_of
     from rampion.errors import InputError, RecipeError
     from rampion.features import Weights
     from rampion.formats import texts, write_lists
     from rampion.formats import weights as weights_format
 
-    order = Reordering.named(reordering or "swap", adjacent_swaps)
+    order = order_of(reordering or "swap", adjacent_swaps)
     answers = {
         "--oracle": oracle,
         "--nbest": nbest,

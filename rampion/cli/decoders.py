@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rampion.cli.options import order_of
 from rampion.errors import RecipeError
 
 if TYPE_CHECKING:
@@ -107,9 +108,7 @@ class Wanted:
         if self.system and self.lm:
             raise RecipeError(f"--lm {self.lm}: {self.system} holds a language model already; leave it out")
         if self.reordering:
-            from decoder.states import Reordering
-
-            Reordering.named(self.reordering)
+            order_of(self.reordering)
 
     def __bool__(self) -> bool:
         """Whether there is a decoder."""
@@ -140,10 +139,9 @@ class Wanted:
         from decoder.keyed import KeyedBlockDecoder
         from decoder.large import LargeDecoder
         from decoder.search import Search
-        from decoder.states import Reordering
         from decoder.system import Parts
 
-        beam, order = self.beam or 100, Reordering.named(self.reordering or "swap")
+        beam, order = self.beam or 100, order_of(self.reordering or "swap")
         asked: dict[str, Any] = {
             "features": self.features or "fourteen",
             "settings": Search(beam, 10 * beam, reordering=order),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rampion.cli.options import order_of
 from rampion.errors import InputError, StoreError
 from rampion.runs import Run
 from rampion.text import Texts
@@ -33,7 +34,6 @@ def weights_of(run: Run, iteration: int | None) -> tuple[int, Keyed]:
 
 def decoder_of(run: Run) -> Any:
     """The KeyedBlockDecoder that the run was trained with."""
-    from decoder.states import Reordering
     from decoder.system import Parts
 
     path, config = run.folder.path, run.folder.config
@@ -43,7 +43,7 @@ def decoder_of(run: Run) -> Any:
         raise StoreError(f"{path / 'config.toml'}: lacks {error.args[0]}; name a run of rampion train") from error
     system = Path(config.get("system") or path / "system")
     decoder = Parts.open(system).decoder(
-        features, Reordering.named(order), beam=beam, pops=10 * beam, options=options
+        features, order_of(order), beam=beam, pops=10 * beam, options=options
     )
     if decoder.fingerprint != run.folder.manifest["decoder"]:
         raise InputError(f"{path}: its weights are not of the blocks in {system}; put back those it was trained with")

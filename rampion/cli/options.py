@@ -100,6 +100,15 @@ def read_source(path: str, longest: int | None = None) -> Texts:
     return lines
 
 
+def order_of(reordering: str, adjacent_swaps: bool = False) -> Any:
+    """The Reordering that the option names: mon, or swap."""
+    from decoder.states import MON, Reordering
+
+    if reordering not in ("mon", "swap"):
+        raise RecipeError(f"--reordering {reordering}: expected mon or swap")
+    return MON if reordering == "mon" else Reordering(adjacent_swaps=adjacent_swaps)
+
+
 def weights_file(path: str) -> str:
     """The path, or the weights inside it if it is a run folder."""
     inside = Path(path) / "weights.txt"

@@ -13,7 +13,7 @@ import typer
 
 from rampion.cli import app, table
 from rampion.cli.executor import Executor, team
-from rampion.cli.options import Json, changed
+from rampion.cli.options import Json, changed, order_of
 
 if TYPE_CHECKING:
     from rampion.relevant import Iteration
@@ -149,7 +149,6 @@ def train(
     """
     from decoder.decoder import features_of
     from decoder.spread import SIZE, Spread
-    from decoder.states import Reordering
     from decoder.system import BLOCKS, MODEL, Settings, System
     from rampion.cli.blocks import progress
     from rampion.curves import draw, prove
@@ -168,7 +167,7 @@ def train(
     shorthand = {"iterations": iterations, "k": k, "seed": seed, "shards": shards, "window": window}
     chosen = changed(SETS[recipe], set_ or [], barred=())
     chosen = chosen.set(**{name: value for name, value in shorthand.items() if value is not None})
-    order = Reordering.named(reordering)
+    order = order_of(reordering)
     limit, weights = _bytes(memory), dict(map(_fixed, fixed or []))
     threads = threads or os.cpu_count() or 1
     below = Run.open(base) if base else None
