@@ -68,7 +68,7 @@ class Remembering:
     and so does whoever measures them."""
 
     def __init__(self, decoder: KeyedDecoder) -> None:
-        self._decoder, self._said = decoder, dict[Any, Texts]()
+        self._decoder, self._said = decoder, dict[Any, tuple[Texts, Texts]]()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._decoder, name)
@@ -77,9 +77,9 @@ class Remembering:
         if len(weights.table):
             return self._decoder.best(segments, weights)
         asked = (id(segments), frozenset(weights.own.items()))
-        if asked not in self._said:
-            self._said[asked] = self._decoder.best(segments, weights)
-        return self._said[asked]
+        if asked not in self._said:  # which holds the segments, so that no others get their id
+            self._said[asked] = segments, self._decoder.best(segments, weights)
+        return self._said[asked][1]
 
 
 def own(weights: dict[str, float]) -> Keyed:
@@ -177,18 +177,12 @@ def heard(row: Iteration) -> None:
 def measured(
     stock: Stock, decoder: KeyedDecoder, weights: Iterable[Keyed], metric: str, facts: dict[str, Any]
 ) -> Outcome:
-    """Dev and test by the weights of every iteration; the one is chosen that the metric finds best on dev.
-
-    Where a run has stopped, what its last weights say is not decoded again.
-    """
+    """Dev and test by the weights of every iteration; the one is chosen that the metric finds best on dev."""
     dev, test = stock.system.corpus.dev, stock.system.corpus.test
-    devs, tests, known, last = [], [], [], None
+    devs, tests, known = [], [], []
     for each in weights:
-        if each is not last:
-            said, last = decoder.best(dev.source, each), each
-            scored = sets.bleu(decoder.best(test.source, each), test.references)
-        devs.append(said)
-        tests.append(scored)
+        devs.append(decoder.best(dev.source, each))
+        tests.append(sets.bleu(decoder.best(test.source, each), test.references))
         known.append(each.own)
     bounds = np.arange(len(dev.source) + 1)
     rows = {name: [named(name).statistics(texts, bounds, dev.references) for texts in devs] for name in ("bleu", "wer")}
