@@ -16,7 +16,7 @@ from rampion.cli.workshop.sets import bleu
 from rampion.cli.workshop.stock import Stock
 from rampion.experiments.samples import BLEU
 from rampion.experiments.scales import SCALES
-from rampion.experiments.tillmann_zhang.binary import FEATURES, ORDERS
+from rampion.experiments.tillmann_zhang.binary import FEATURES, ORDERS, table_5
 from rampion.protocols import KeyedDecoder
 from rampion.records import Keyed
 from rampion.runs import Run
@@ -37,15 +37,14 @@ def main() -> None:
     parser.add_argument("--features", nargs="+", choices=FEATURES, default=list(FEATURES))
     options = parser.parse_args()
     stock = Stock(options.out, SCALES["small"], options.corpus, options.pair, 1)
-    corpus = stock.system.corpus
+    corpus, folders = stock.system.corpus, {row.label: row.folder for row in table_5.rows}
     print("test BLEU     MON-MON  MON-SWAP  SWAP-MON  SWAP-SWAP  and a prior  (learnt-decoded)")
     for name in options.features:
         features, lm = FEATURES[name]
         own = {} if lm is None else {"LM": lm}
         told, learnt = list[str](), dict[str, Keyed]()
         for order in ORDERS:
-            row = f"{order.lower()}-{name.replace(' & ', '-').lower()}"
-            run = Run.open(options.out / "rows" / row / "seed-1" / "run")
+            run = Run.open(options.out / "rows" / folders[f"{order} {name}"] / "seed-1" / "run")
             learnt[order] = run.keyed(run.chosen.iteration)
             for decoded in ORDERS:
                 decoder = stock.decoder(",".join([*own, features]), decoded)
