@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -139,9 +139,10 @@ def _draw(out: Path, experiment: Experiment, outcomes: Outcomes) -> Path | None:
 def _show(experiment: Experiment, facts: dict[str, Any], found: Sequence[Finding], picture: Path | None) -> None:
     """The table, what became of the relations, and where the rest is."""
     printed = {name for row in facts["rows"] for name in row["paper"]}
-    columns = [(name, name in printed) for name in experiment.columns]
-    head = ["", *(cell for name, paper in columns for cell in [experiment.columns[name], "paper"][: 1 + paper])]
-    table.show([_row(row, columns) for row in facts["rows"]], head, title=experiment.title)
+    head = [""]
+    for name, title in experiment.columns.items():
+        head += [title, "paper"] if name in printed else [title]
+    table.show([_row(experiment, row, printed) for row in facts["rows"]], head, title=experiment.title)
     if experiment.note:
         typer.echo(experiment.note)
     typer.echo()
@@ -154,15 +155,15 @@ def _show(experiment: Experiment, facts: dict[str, Any], found: Sequence[Finding
         typer.echo(f"\nwrote {picture}")
 
 
-def _row(row: dict[str, Any], columns: Sequence[tuple[str, bool]]) -> list[str]:
-    """A measure, and what the paper has if it has any."""
+def _row(experiment: Experiment, row: dict[str, Any], printed: Collection[str]) -> list[str]:
+    """Every measure, and the paper's beside those that it has printed."""
 
     def cells() -> Iterator[str]:
         yield row["row"]
-        for name, paper in columns:
+        for name in experiment.columns:
             score = row["measured"].get(name)
             yield f"{score['score']:.2f} [{score['low']:.2f}, {score['high']:.2f}]" if score else ""
-            if paper:
+            if name in printed:
                 yield f"{row['paper'][name]:g}" if name in row["paper"] else ""
 
     return list(cells())

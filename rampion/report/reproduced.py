@@ -57,7 +57,9 @@ def _numbers(one: Results) -> Markup:
             if name in printed:
                 cells.append(number(paper, 1) if paper is not None else "")
         rows.append(cells)
-    head = ["", *(cell for name in measures for cell in [titles.get(name, name), "", "paper"][: 2 + (name in printed)])]
+    head = [""]
+    for name in measures:
+        head += [titles.get(name, name), "", *(["paper"] if name in printed else [])]
     return table("Ours with its 95 % interval, beside the paper's (the stroke)", head, rows)
 
 
