@@ -166,12 +166,12 @@ def sharded(
         else:
             coordinator, room = executor, executor.room.path
         stack.callback(forget, coordinator.room.path / "results")
-        kept, lasting = coordinator.room.path / "answers" if room else None, set(coordinator.room.lasting)
-        yield Sharded.of(batch, coordinator, shards, kept)
+        answers, lasting = coordinator.room.path / "answers" if room else None, set(coordinator.room.lasting)
+        yield Sharded.of(batch, coordinator, shards, answers)
         coordinator.room.lasting.intersection_update(lasting)
         coordinator.room.keep((), ())
-        if kept:
-            shutil.rmtree(kept, ignore_errors=True)
+        if answers:
+            shutil.rmtree(answers, ignore_errors=True)
 
 
 def cuts(bounds: Offsets, shards: int) -> list[int]:
