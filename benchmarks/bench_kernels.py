@@ -24,9 +24,10 @@ from sacrebleu.metrics.bleu import BLEU
 from scipy.sparse import csr_array
 
 from rampion._kernels import MODULES
-from rampion.candidates import Candidates, Lists, Rows, _Work
+from rampion.candidates import Candidates, _Work
 from rampion.groups import WORK, Part, _grouped
 from rampion.keys import ABSENT, SLOT, Keys
+from rampion.lists import Lists, Rows
 from rampion.losses import FEAR, HOPE, Contrast
 from rampion.metrics.bleu import ORDER, Bleu
 from rampion.metrics.tokens import Tokens, empty_table

@@ -23,7 +23,8 @@ from measure import machine
 from run import table
 
 import rampion
-from rampion.candidates import Candidates, Rows
+from rampion.candidates import Candidates
+from rampion.lists import Rows
 from rampion.losses import ORACLE
 from rampion.text import References, Texts
 from rampion.training import Round, Standing

@@ -20,9 +20,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rampion.candidates import Candidates, Lists
+from rampion.candidates import Candidates
 from rampion.features import Features
 from rampion.formats import store
+from rampion.lists import Lists
 from rampion.metrics.column import Column
 from rampion.spans import ends
 from rampion.stakes import Batch, Stakes

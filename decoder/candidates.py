@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 from decoder.dense import Reals
 from decoder.options import Derivations
 from decoder.templates import KeyRow, Offsets
-from rampion.candidates import Candidates, Lists, Rows, _pack
+from rampion.candidates import Candidates, pack
 from rampion.errors import InputError
 from rampion.features import Features
 from rampion.keys import Keys
+from rampion.lists import Lists, Rows
 from rampion.text import Texts
 
 
@@ -92,7 +93,7 @@ def _packed(told: Told, table: Keys, width: int) -> tuple[NDArray[np.uint32], Li
         segments, bounds, told.texts, told.key_bounds, fired, np.ones(len(fired)), told.derivations.scores, _unnamed(n),
         {},
     )  # fmt: skip
-    lists = _pack(rows, every, bounds, segments, places, Features(_unnamed(len(ids)), 0)).lists.counted(np.inf)
+    lists = pack(rows, every, bounds, segments, places, Features(_unnamed(len(ids)), 0)).lists.counted(np.inf)
     # The dense block of a segment stands feature by feature.
     first, sizes = np.repeat(bounds[:-1], np.diff(bounds)), np.repeat(np.diff(bounds), np.diff(bounds))
     dense = np.empty(width * n)

@@ -17,103 +17,11 @@ from numpy.typing import NDArray
 from rampion import _kernels
 from rampion.errors import StoreError
 from rampion.features import Features
+from rampion.lists import PIECE, Ids, Lists, Offsets, Reals, Rows, first_of_equals
 from rampion.spans import chained, covers
 from rampion.text import Texts
 from rampion.threads import each
 from rampion.vocab import Names
-
-Reals = NDArray[np.float64]
-Offsets = NDArray[np.int64]
-Ids = NDArray[np.uint32]
-
-PIECE = 1 << 22  # entries compared at a time
-LARGEST_COUNT = 64  # a count stands as that many entries: 4 bytes each against 12 for an entry with its value
-
-
-class Rows(NamedTuple):
-    """Flat candidates with global feature ids, as a reader gives them: whole segments, features in any order."""
-
-    segments: Texts
-    bounds: Offsets
-    texts: Texts
-    entry_bounds: Offsets
-    ids: Ids
-    values: Reals
-    scores: Reals
-    notes: Texts
-    metrics: dict[str, Reals]
-
-
-class Lists(NamedTuple):
-    """What kernels see. Dense block of segment s: dense[width * bounds[s]:], feature by feature.
-
-    A store without values holds counts: an entry counts 1, and one that counts 3 stands three times.
-    """
-
-    bounds: Offsets
-    dense: Reals
-    width: int
-    features: Ids
-    feature_bounds: Offsets
-    entries: Ids
-    entry_bounds: Offsets
-    values: Reals
-
-    @property
-    def local_size(self) -> int:
-        """The most features of one segment."""
-        return self.width + int(np.diff(self.feature_bounds).max(initial=0))
-
-    @property
-    def longest(self) -> int:
-        """The most candidates of one segment."""
-        return int(np.diff(self.bounds).max(initial=0))
-
-    def cuts(self) -> Offsets:
-        """The first segments of parts of about PIECE values, and the end: work for threads, whoever they are."""
-        ends = self.entry_bounds[self.bounds[1:]] + self.width * self.bounds[1:]
-        return np.unique([0, *np.flatnonzero(np.diff(ends // PIECE)) + 1, len(ends)])
-
-    def part(self, first: int, last: int) -> Lists:
-        """Segments first to last, over the same arrays."""
-        (start, end), dictionary = self.bounds[[first, last]], self.feature_bounds[[first, last]]
-        entries = slice(*self.entry_bounds[[start, end]])
-        return Lists(
-            self.bounds[first : last + 1] - start,
-            self.dense[self.width * start : self.width * end],
-            self.width,
-            self.features[slice(*dictionary)],
-            self.feature_bounds[first : last + 1] - dictionary[0],
-            self.entries[entries],
-            self.entry_bounds[start : end + 1] - entries.start,
-            self.values[entries],
-        )
-
-    def counted(self, most: float = LARGEST_COUNT) -> Lists:
-        """Without values, if all of them are counts, none above the most."""
-        values = self.values
-        if not len(values):
-            return self
-        if values.min() < 1 or values.max() > most or (values != np.floor(values)).any():
-            return self
-        if values.max() == 1:
-            return self._replace(values=np.zeros(0))
-        counts = values.astype(np.int64)
-        ends = np.concatenate([[0], np.cumsum(counts)])
-        return self._replace(
-            entries=np.repeat(self.entries, counts), entry_bounds=ends[self.entry_bounds], values=np.zeros(0)
-        )
-
-    def valued(self) -> Lists:
-        """With a value for every entry, each entry once."""
-        if len(self.values) or not len(self.entries):
-            return self
-        fresh = np.concatenate([[True], self.entries[1:] != self.entries[:-1]])
-        fresh[self.entry_bounds[:-1][np.diff(self.entry_bounds) > 0]] = True
-        starts = np.flatnonzero(fresh)
-        entry_bounds = np.concatenate([[0], np.cumsum(fresh)])[self.entry_bounds]
-        values = np.diff(np.concatenate([starts, [len(self.entries)]])).astype(np.float64)
-        return self._replace(entries=self.entries[starts], entry_bounds=entry_bounds, values=values)
 
 
 class _Work(NamedTuple):
@@ -164,7 +72,7 @@ class Candidates:
             parts = []
             while run:
                 rows = run.pop(0)
-                parts.append(_pack(rows, np.arange(len(rows.texts)), rows.bounds, rows.segments, places, features))
+                parts.append(pack(rows, np.arange(len(rows.texts)), rows.bounds, rows.segments, places, features))
             stores.append(cls._join(parts, features))
         return stores
 
@@ -266,7 +174,7 @@ class Candidates:
     def take(self, picks: Offsets, bounds: Offsets, segments: Texts) -> Candidates:
         """The candidates at `picks`, grouped by `bounds` into `segments`."""
         same = np.arange(len(self.features), dtype=np.uint32)
-        taken = _pack(self.rows(), picks, bounds, segments, same, self.features)
+        taken = pack(self.rows(), picks, bounds, segments, same, self.features)
         return replace(taken, seen=self.seen[picks])
 
     def keep(self, kept: NDArray[np.bool_]) -> Candidates:
@@ -293,7 +201,7 @@ class Candidates:
         for first, last in pairwise(self.lists.cuts().tolist()):
             rows = slice(*self.bounds[[first, last]])
             part = self.lists.part(first, last), self.texts.part(rows.start, rows.stop), scores[rows]
-            kept[rows], seen[rows] = _first_of_equals(*part, self.seen[rows])
+            kept[rows], seen[rows] = first_of_equals(*part, self.seen[rows])
         return self if kept.all() else replace(self, seen=seen).keep(kept)
 
     def merge(self, fresh: Candidates) -> Candidates:
@@ -317,7 +225,7 @@ class Candidates:
         segments = Texts.join([self.segments, fresh.segments.take(np.array(additional, np.int64))])
         order = _concatenate(picks, np.int64)
         bounds = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
-        merged = _pack(both, order, bounds, segments, np.concatenate([mine, theirs]), features)
+        merged = pack(both, order, bounds, segments, np.concatenate([mine, theirs]), features)
         return replace(merged, seen=np.concatenate([self.seen, fresh.seen])[order]).distinct()
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -388,7 +296,7 @@ def _join_rows(first: Rows, second: Rows, shift: int) -> Rows:
     )
 
 
-def _pack(rows: Rows, picks: Offsets, bounds: Offsets, segments: Texts, places: Ids, features: Features) -> Candidates:
+def pack(rows: Rows, picks: Offsets, bounds: Offsets, segments: Texts, places: Ids, features: Features) -> Candidates:
     """The store of rows[picks], feature ids renamed by places."""
     width, n = features.width, len(picks)
     counts = np.diff(rows.entry_bounds)[picks]
@@ -428,64 +336,6 @@ def _pack(rows: Rows, picks: Offsets, bounds: Offsets, segments: Texts, places: 
         {name: column[picks] for name, column in rows.metrics.items()},
         np.zeros(n, np.int32),
     )
-
-
-def _first_of_equals(
-    lists: Lists, texts: Texts, scores: Reals, seen: NDArray[np.int32]
-) -> tuple[NDArray[np.bool_], NDArray[np.int32]]:
-    """Which candidates are the first of their kind in their segment, and the latest iteration of each kind.
-
-    Equal candidates have equal scores under any weights, so those under random ones leave only likely pairs to compare.
-    """
-    words = Names().intern_all(_single_spaced(texts))
-    owner = np.repeat(np.arange(len(lists.bounds) - 1), np.diff(lists.bounds))
-    order = np.lexsort((np.arange(len(texts)), scores, words, owner))
-    opens = np.ones(len(texts), bool)
-    opens[1:] = (np.diff(scores[order]) != 0) | (np.diff(words[order]) != 0) | (np.diff(owner[order]) != 0)
-    groups = np.cumsum(opens) - 1
-    first, rest = order[opens][groups], order
-    kept, seen = np.ones(len(texts), bool), seen.copy()
-    while len(rest := rest[(later := first != rest)]):
-        first, groups = first[later], groups[later]
-        equal = _same_features(lists, rest, first, owner)
-        kept[rest[equal]] = False
-        np.maximum.at(seen, first[equal], seen[rest[equal]])
-        rest, groups = rest[~equal], groups[~equal]
-        _, begins, groups = np.unique(groups, return_index=True, return_inverse=True)
-        first = rest[begins][groups]
-    return kept, seen
-
-
-def _single_spaced(texts: Texts) -> Texts:
-    """The texts with their words one blank apart."""
-    spaces = texts.blob == ord(" ")
-    if not (spaces[1:] & spaces[:-1]).any() and not np.isin(texts.blob, [9, 10, 11, 12, 13]).any():
-        return texts
-    return Texts.of(" ".join(text.split()) for text in texts)
-
-
-def _same_features(lists: Lists, left: Offsets, right: Offsets, owner: Offsets) -> NDArray[np.bool_]:
-    """Whether candidates left[n] and right[n] of one segment have the same features, -0.0 being 0.0."""
-    starts, sizes = lists.bounds[owner[left]], np.diff(lists.bounds)[owner[left]]
-    same = np.ones(len(left), bool)
-    for f in range(lists.width):
-        column = lists.width * starts + f * sizes - starts
-        same &= lists.dense[column + left] == lists.dense[column + right]
-    counts = np.diff(lists.entry_bounds)
-    same &= counts[left] == counts[right]
-    filled = np.flatnonzero(same & (counts[left] > 0))
-    for some in np.array_split(filled, 1 + counts[left[filled]].sum() // PIECE):
-        lengths = counts[left[some]]
-        begins = np.cumsum(lengths) - lengths
-        here, there = (
-            np.arange(lengths.sum()) + np.repeat(lists.entry_bounds[side[some]] - begins, lengths)
-            for side in (left, right)
-        )
-        alike = lists.entries[here] == lists.entries[there]
-        if len(lists.values):
-            alike &= lists.values[here] == lists.values[there]
-        same[some] = np.logical_and.reduceat(alike, begins) if len(some) else True
-    return same
 
 
 def _prove(store: Candidates) -> None:

@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rampion import _kernels
-from rampion.candidates import Candidates, Ids, Lists, Offsets, Reals
+from rampion.candidates import Candidates
 from rampion.errors import InputError
+from rampion.lists import Ids, Lists, Offsets, Reals
 from rampion.threads import each, processors
 
 Places = NDArray[np.uint16]  # candidates and groups are numbered inside their list

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rampion import __version__
-from rampion.candidates import Candidates, Ids, Lists, Offsets, Reals
+from rampion.candidates import Candidates
 from rampion.errors import RecipeError, StoreError
 from rampion.executors import Coordinator, Job, Room, Task, named
 from rampion.executors.tasks import forget, kept
@@ -34,6 +34,7 @@ from rampion.features import Features
 from rampion.formats import container
 from rampion.formats.files import FilePath
 from rampion.groups import Grouped, fits
+from rampion.lists import Ids, Lists, Offsets, Reals
 from rampion.losses import MODEL
 from rampion.protocols import Loss
 from rampion.stakes import Batch, Stakes

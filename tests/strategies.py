@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from rampion.candidates import Candidates, Rows, _pack
+from rampion.candidates import Candidates, pack
 from rampion.features import Features
+from rampion.lists import Rows
 from rampion.text import Texts
 
 
@@ -44,7 +45,7 @@ def random_store(random, lengths, width, sparse, counts_only=False, fill=0.4, te
     )
     features = Features(Texts.of([f"D{j}" for j in range(width)] + [f"s{j}" for j in range(sparse)]), width)
     same = np.arange(width + sparse, dtype=np.uint32)
-    return _pack(rows, np.arange(n), bounds, rows.segments, same, features)
+    return pack(rows, np.arange(n), bounds, rows.segments, same, features)
 
 
 def arrays(random, size, ties=False):

@@ -17,6 +17,7 @@ FLOW = (
     "vocab features keys",
     "records",
     "metrics",
+    "lists",
     "candidates",
     "groups",
     "stakes",

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import random_store, stores
 
-from rampion.candidates import Candidates, Rows
+from rampion.candidates import Candidates
 from rampion.errors import StoreError
+from rampion.lists import Rows
 from rampion.text import Texts
 from rampion.vocab import Names
 

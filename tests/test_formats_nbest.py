@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rampion.candidates import Rows
 from rampion.errors import FormatError, InputError
 from rampion.formats import files, nbest
 from rampion.formats.files import Skipped
+from rampion.lists import Rows
 from rampion.text import Texts
 from rampion.vocab import Labels, Names
 

@@ -16,17 +16,18 @@ from hypothesis import strategies as st
 from strategies import arrays, random_store, stores
 from test_twins import both, same_bits
 
-import rampion.candidates
 import rampion.expected
 import rampion.groups
+import rampion.lists
 import rampion.threads
 import rampion.updates
-from rampion.candidates import Candidates, Lists
+from rampion.candidates import Candidates
 from rampion.errors import InputError
 from rampion.expected import ExpectedBleu, Risk
 from rampion.features import Features
 from rampion.formats import store as stored
 from rampion.groups import WORK, Grouped
+from rampion.lists import Lists
 from rampion.losses import LOSSES
 from rampion.metrics.column import Column
 from rampion.pairwise import Pairs
@@ -101,7 +102,7 @@ def test_neither_threads_nor_parts_change_a_bit(monkeypatch, tmp_path, threads):
     store = random_store(random, [4, 0, 6, 1, 9, 5, 5, 0, 8, 7], 2, 20, True)
     weights, slopes = random.normal(size=len(store.features)), random.normal(size=len(store))
     whole = Grouped.of(store, threads=1)
-    monkeypatch.setattr(rampion.candidates, "PIECE", 25)
+    monkeypatch.setattr(rampion.lists, "PIECE", 25)
     monkeypatch.setattr(rampion.groups, "WAVE", 2)
     monkeypatch.setattr(rampion.groups, "processors", lambda: threads)
     for folder in (None, tmp_path):
@@ -187,7 +188,7 @@ def test_training_is_the_same_on_any_number_of_threads(monkeypatch, tmp_path):
     solver = Descent(Rprop(0.05), 20, "all", l2=1e-3)
     for threads in (1, 2, 5):
         for module, name, value in (
-            (rampion.candidates, "PIECE", 25), (rampion.expected, "SEGMENTS", 2), (rampion.updates, "PIECE", 3),
+            (rampion.lists, "PIECE", 25), (rampion.expected, "SEGMENTS", 2), (rampion.updates, "PIECE", 3),
             (rampion.threads, "processors", lambda threads=threads: threads), (rampion.groups, "WAVE", threads),
             (rampion.groups, "processors", lambda threads=threads: threads),
         ):  # fmt: skip
@@ -202,10 +203,10 @@ def test_training_is_the_same_on_any_number_of_threads(monkeypatch, tmp_path):
 LIMITED = """
 import resource, sys
 import numpy as np
-import rampion.candidates
+import rampion.lists
 from rampion import tune
 from rampion.formats import store
-rampion.candidates.PIECE = 1 << 18
+rampion.lists.PIECE = 1 << 18
 path, folder, limit, out = sys.argv[1:]
 free = int(limit) << 20
 if free:

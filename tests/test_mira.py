@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from strategies import arrays, random_store, stores
 
 from rampion import _kernels
-from rampion.candidates import Candidates, Rows
+from rampion.candidates import Candidates
 from rampion.errors import RecipeError
 from rampion.expected import Risk
+from rampion.lists import Rows
 from rampion.losses import FEAR, HOPE, LOSSES, MODEL, ORACLE, Contrast
 from rampion.metrics import Bleu, Column, named
 from rampion.mira import BatchMira

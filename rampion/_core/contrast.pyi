@@ -1,4 +1,4 @@
-from rampion.candidates import Offsets, Reals
+from rampion.lists import Offsets, Reals
 
 def side(
     scores: Reals, stance: tuple[Reals, float, Reals], bounds: Offsets, work: Reals, values: Reals, masses: Reals

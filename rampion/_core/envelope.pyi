@@ -1,4 +1,4 @@
-from rampion.candidates import Offsets, Reals
+from rampion.lists import Offsets, Reals
 
 def extremes(values: Reals, bounds: Offsets, least: Offsets, most: Offsets) -> None: ...
 def envelope(

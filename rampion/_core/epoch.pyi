@@ -1,4 +1,4 @@
-from rampion.candidates import Lists, Offsets, Reals
+from rampion.lists import Lists, Offsets, Reals
 
 def epoch(
     lists: Lists,

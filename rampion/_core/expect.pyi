@@ -1,4 +1,4 @@
-from rampion.candidates import Offsets, Reals
+from rampion.lists import Offsets, Reals
 
 def expect(
     scores: Reals,

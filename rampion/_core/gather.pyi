@@ -1,3 +1,3 @@
-from rampion.candidates import Lists, Reals
+from rampion.lists import Lists, Reals
 
 def gather(lists: Lists, slopes: Reals, scratch: Reals, gradient: Reals) -> None: ...

@@ -1,5 +1,5 @@
-from rampion.candidates import Ids, Lists, Offsets
 from rampion.groups import Places
+from rampion.lists import Ids, Lists, Offsets
 
 def group(
     lists: Lists,

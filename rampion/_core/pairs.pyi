@@ -1,7 +1,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from rampion.candidates import Offsets, Reals
+from rampion.lists import Offsets, Reals
 
 def pairs(
     costs: Reals,

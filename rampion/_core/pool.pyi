@@ -1,5 +1,5 @@
-from rampion.candidates import Reals
 from rampion.groups import Part
+from rampion.lists import Reals
 
 def tally(grouped: Part, weights: Reals, scratch: Reals, scores: Reals) -> None: ...
 def pool(grouped: Part, slopes: Reals, scratch: Reals, pooled: Reals) -> None: ...

@@ -1,4 +1,4 @@
-from rampion.candidates import Offsets, Reals
+from rampion.lists import Offsets, Reals
 from rampion.passes import Room, Singles
 from rampion.slabs import Slabs
 

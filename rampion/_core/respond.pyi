@@ -1,4 +1,4 @@
-from rampion.candidates import Reals
+from rampion.lists import Reals
 from rampion.passes import Singles
 from rampion.slabs import Slabs
 

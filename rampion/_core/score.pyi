@@ -1,3 +1,3 @@
-from rampion.candidates import Lists, Reals
+from rampion.lists import Lists, Reals
 
 def score(lists: Lists, weights: Reals, scratch: Reals, scores: Reals) -> None: ...

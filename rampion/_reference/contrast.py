@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from rampion._reference.pull import pull
 
 if TYPE_CHECKING:
-    from rampion.candidates import Offsets, Reals
+    from rampion.lists import Offsets, Reals
 
     Stance = tuple[Reals, float]
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rampion.candidates import Ids, Lists, Offsets, Rows
+    from rampion.lists import Ids, Lists, Offsets, Rows
 
 
 def pack(rows: Rows, picks: Offsets, places: Ids, lists: Lists, work: Any) -> None:

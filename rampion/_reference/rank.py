@@ -15,7 +15,7 @@ from rampion._reference.slab import Segment, fold
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rampion.candidates import Offsets, Reals
+    from rampion.lists import Offsets, Reals
     from rampion.passes import Room, Singles
     from rampion.slabs import Slabs
 

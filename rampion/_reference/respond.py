@@ -12,7 +12,7 @@ import numpy as np
 from rampion._reference.slab import Segment
 
 if TYPE_CHECKING:
-    from rampion.candidates import Reals
+    from rampion.lists import Reals
     from rampion.passes import Singles
     from rampion.slabs import Slabs
 

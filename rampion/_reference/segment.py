@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rampion.candidates import Lists
+    from rampion.lists import Lists
 
 
 class Plain:

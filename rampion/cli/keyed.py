@@ -42,9 +42,7 @@ def decoder_of(run: Run) -> Any:
     except KeyError as error:
         raise StoreError(f"{path / 'config.toml'}: lacks {error.args[0]}; name a run of rampion train") from error
     system = Path(config.get("system") or path / "system")
-    decoder = Parts.open(system).decoder(
-        features, order_of(order), beam=beam, pops=10 * beam, options=options
-    )
+    decoder = Parts.open(system).decoder(features, order_of(order), beam=beam, pops=10 * beam, options=options)
     if decoder.fingerprint != run.folder.manifest["decoder"]:
         raise InputError(f"{path}: its weights are not of the blocks in {system}; put back those it was trained with")
     return decoder

@@ -15,11 +15,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rampion.candidates import Candidates, Rows
+from rampion.candidates import Candidates
 from rampion.expected import Risk
 from rampion.experiments import Experiment, Picture, Relation, Row, Scatter
 from rampion.experiments.samples import MEAN, Outcome
 from rampion.experiments.verdicts import Above, Alike, Keener, Near, Never, Quantity, Ratio, Same, Unbeaten, Wider
+from rampion.lists import Rows
 from rampion.losses import LOSSES, MODEL, Contrast, Side
 from rampion.metrics import Bleu
 from rampion.metrics.bleu import ORDER

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from rampion.candidates import Rows
 from rampion.errors import InputError
+from rampion.lists import Rows
 from rampion.text import Texts
 from rampion.vocab import Labels
 

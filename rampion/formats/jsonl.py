@@ -9,10 +9,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from rampion.candidates import Rows
 from rampion.errors import FormatError, InputError
 from rampion.formats.files import FilePath, Skipped, lines, replacing, shown
 from rampion.formats.groups import grouped, groups_of
+from rampion.lists import Rows
 from rampion.text import References, Texts
 from rampion.vocab import Labels, Names
 

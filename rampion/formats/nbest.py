@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rampion import _kernels
-from rampion.candidates import Rows
 from rampion.errors import FormatError, InputError
 from rampion.formats.files import FilePath, Skipped, line_blocks, newlines, not_utf8, replacing, shown
 from rampion.formats.groups import Group, grouped, groups_of
+from rampion.lists import Rows
 from rampion.text import Texts
 from rampion.vocab import Labels
 
