@@ -12,13 +12,9 @@ from pathlib import Path
 
 from rampion.cli.workshop import sets
 from rampion.cli.workshop.stock import Stock
-from rampion.experiments.samples import MEASURES, Outcome
+from rampion.experiments.samples import score
 from rampion.experiments.scales import SCALES
 from rampion.experiments.tillmann_zhang.binary import Order, Training, Truth
-
-
-def score(outcome: Outcome, name: str) -> float:
-    return float(MEASURES[name].score.scores(outcome.samples[name].sum(axis=0, keepdims=True))[0])
 
 
 def main() -> None:

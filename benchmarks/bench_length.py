@@ -1,0 +1,55 @@
+"""What learning from word error rate loses by length (X12): `python benchmarks/bench_length.py OUT [CORPUS SRC-TGT]`.
+
+OUT is where `rampion reproduce tillmann-zhang/table-7` and `table-8` have written, of CORPUS or of the toy. BLEU of the
+test, its geometric mean of precisions, and the length in lengths of the references; then the same where the weight of
+the length alone has moved, by as many times the weight of the language model as the BLEU of dev finds best.
+"""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+from bench_swaps import score
+
+from rampion.cli.workshop import Workshop
+from rampion.cli.workshop.real import dense, own
+from rampion.cli.workshop.sets import bleu
+from rampion.experiments import run
+from rampion.experiments.samples import BLEU
+from rampion.experiments.tillmann_zhang.real import SEVEN, SIZES, table_7, table_8
+from rampion.metrics.bleu import ORDER
+
+MOVES = (-0.4, -0.2, -0.1, 0.0, 0.1, 0.2, 0.4, 0.7, 1.0)
+ROWS = {"BLEU": "7 features", "mWER": "7 features, mWER"}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("corpus", nargs="?")
+    parser.add_argument("pair", nargs="?")
+    options = parser.parse_args()
+    shop = Workshop.open(options.out, "small", options.corpus, options.pair, 1)
+    rows = {name: row for table in (table_7, table_8) for name, (row,) in run(table, options.out, (1,), shop).items()}
+    corpus, decoder = shop.stock.system.corpus, dense(shop.stock, SEVEN)
+    dev = partial(score, corpus.dev, decoder)
+    print("learnt from             BLEU  precisions  length  and length moved: BLEU  precisions  length")
+    for method, size, (metric, features) in product(("Costmargin", "perceptron"), SIZES, ROWS.items()):
+        learnt = rows[f"{method} {size}-best, {features}"].facts["weights"]
+        step = abs(learnt["LMRest"])
+        moved = {move: own(learnt | {"Words": learnt["Words"] + move * step}) for move in MOVES}
+        best = max(moved, key=lambda move: dev(moved[move]))
+        told = []
+        for move in (0.0, best):
+            said = bleu(decoder.best(corpus.test.source, moved[move]), corpus.test.references).sum(axis=0)
+            precisions = 100 * np.exp(np.log(said[2 : 2 + ORDER] / said[2 + ORDER :]).mean())
+            told.append(f"{BLEU.score(said):6.2f} {precisions:10.2f} {said[0] / said[1]:9.3f}")
+        print(f"{method} {size:3}, {metric}   {told[0]}   ({best:+.1f}) {told[1]}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,43 @@
+"""How far RAMPION learns the tuning text (X4a): `python benchmarks/bench_steps.py OUT [CORPUS SRC-TGT]`.
+
+OUT is where `rampion reproduce gimpel-smith/table-2` has written, of CORPUS or of the toy. RAMPION with a thousand
+counts, at the rate of the table and at a tenth of it, beside PRO.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+
+from rampion.cli.workshop import Workshop
+from rampion.cli.workshop.tuned import scaled
+from rampion.experiments import Row, run
+from rampion.experiments.gimpel_smith import MORE, PRO_MORE, RAMPION_MORE, Tuning, table_2
+from rampion.experiments.samples import score
+from rampion.experiments.verdicts import Above, Quantity
+from rampion.recipes import RECIPES
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("corpus", nargs="?")
+    parser.add_argument("pair", nargs="?")
+    options = parser.parse_args()
+    shop = Workshop.open(options.out, "small", options.corpus, options.pair, 1)
+    stock = shop.stock
+    rate = scaled(RECIPES["rampion"], stock.scale, len(stock.whole.corpus.dev)).settings()["rate"]
+    slow = Row(f"{RAMPION_MORE}, a tenth", Tuning("rampion", MORE, change=f"rate={rate / 10}"))
+    more = tuple(row for row in table_2.rows if row.label in (PRO_MORE, RAMPION_MORE))
+    rows = run(replace(table_2, rows=(*more, slow)), options.out, (1,), shop)
+    for label, (row,) in rows.items():
+        print(f"{label:25} tuning {score(row, 'tune'):5.2f}   test {score(row, 'test'):5.2f}")
+    for rampion in (RAMPION_MORE, slow.label):
+        for text in ("tune", "test"):
+            found = Above(Quantity(PRO_MORE, text), Quantity(rampion, text)).judge(rows)
+            print(f"{found.said}: {found.value:+.2f} ({found.low:.2f} to {found.high:.2f})")
+
+
+if __name__ == "__main__":
+    main()
