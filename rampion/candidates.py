@@ -179,8 +179,16 @@ class Candidates:
 
     def keep(self, kept: NDArray[np.bool_]) -> Candidates:
         """The marked candidates only; segments stay, even empty ones."""
-        bounds = np.concatenate([[0], np.cumsum(kept)])[self.bounds]
-        return self.take(np.flatnonzero(kept), bounds, self.segments)
+        rows = np.flatnonzero(kept)
+        return replace(
+            self,
+            lists=self.lists.keep(kept),
+            texts=self.texts.take(rows),
+            scores=self.scores[kept],
+            notes=self.notes.take(rows),
+            metrics={name: column[kept] for name, column in self.metrics.items()},
+            seen=self.seen[kept],
+        )
 
     def __getitem__(self, segments: slice | Offsets | Sequence[int]) -> Candidates:
         """Whole segments, in the order asked for."""

@@ -77,6 +77,32 @@ class Lists(NamedTuple):
             self.values[entries],
         )
 
+    def keep(self, kept: NDArray[np.bool_]) -> Lists:
+        """The marked candidates only, and of every dictionary the features that they have."""
+        lengths, ends = np.diff(self.bounds), np.concatenate([[0], np.cumsum(kept)])
+        marks = np.empty(len(self.dense), bool)
+        heads = np.arange(len(kept)) + np.repeat((self.width - 1) * self.bounds[:-1], lengths)
+        for f in range(self.width):
+            marks[heads + f * np.repeat(lengths, lengths)] = kept
+        filled = np.repeat(kept, np.diff(self.entry_bounds))
+        entry_bounds = np.concatenate([[0], np.cumsum(filled)])[self.entry_bounds]
+        counts = np.diff(entry_bounds[self.bounds])
+        places = self.entries[filled] + np.repeat(self.feature_bounds[:-1], counts)
+        used = np.zeros(len(self.features), bool)
+        used[places] = True
+        numbers = np.concatenate([[0], np.cumsum(used)])
+        feature_bounds = numbers[self.feature_bounds]
+        return Lists(
+            ends[self.bounds],
+            self.dense[marks],
+            self.width,
+            self.features[used],
+            feature_bounds,
+            (numbers[places] - np.repeat(feature_bounds[:-1], counts)).astype(np.uint32),
+            entry_bounds[np.concatenate([[True], kept])],
+            self.values[filled] if len(self.values) else self.values,
+        ).counted()
+
     def counted(self, most: float = LARGEST_COUNT) -> Lists:
         """Without values, if all of them are counts, none above the most."""
         values = self.values

@@ -151,6 +151,7 @@ def _reached(candidates: Candidates, references: References) -> NDArray[np.bool_
                 for texts, of in ((candidates.texts, likely), (references.texts, rows[likely]))
             )
             likely = likely[ours == theirs]
-        for i in likely.tolist():
-            reached[i] = candidates.texts.raw(i) == references.texts.raw(int(rows[i]))
+        ours, theirs = candidates.texts.take(likely), references.texts.take(rows[likely])
+        apart = np.concatenate([[0], np.cumsum(ours.blob != theirs.blob)])[ours.bounds]
+        reached[likely] = np.diff(apart) == 0
     return reached

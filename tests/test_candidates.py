@@ -96,6 +96,16 @@ def test_rows_and_build_are_inverse(store):
 
 
 @given(stores(), seeds)
+def test_keeping_is_taking_those_marked(store, random):
+    kept = random.random(len(store)) < 0.5
+    bounds = np.concatenate([[0], np.cumsum(kept)])[store.bounds]
+    taken = store.take(np.flatnonzero(kept), bounds, store.segments)
+    for name, array in store.keep(kept).arrays().items():
+        assert array.dtype == taken.arrays()[name].dtype, name
+        assert array.tobytes() == taken.arrays()[name].tobytes(), name
+
+
+@given(stores(), seeds)
 def test_slicing_takes_whole_segments(store, random):
     chosen = random.permutation(len(store.segments))[: random.integers(0, len(store.segments) + 1)]
     facts = told(store)
