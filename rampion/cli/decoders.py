@@ -34,7 +34,10 @@ DecoderCommand = Annotated[
     ),
 ]
 Timeout = Annotated[
-    float | None, _option("--timeout", min=0.001, metavar="SECONDS", help="Stop a command that takes longer.")
+    float | None,
+    _option(
+        "--timeout", min=0.001, metavar="SECONDS", help="Stop a command that takes longer.", show_default="no limit"
+    ),
 ]
 Retries = Annotated[
     int | None, _option("--retries", min=0, metavar="N", help="Run a command that failed again.", show_default="0")
