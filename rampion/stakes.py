@@ -19,8 +19,6 @@ from rampion.text import References, Texts
 
 Reals = NDArray[np.float64]
 
-LOOKS = 16  # letters of a text that tell most others from it
-
 
 @dataclass(frozen=True, eq=False)
 class Stakes:
@@ -139,18 +137,9 @@ def _reached(candidates: Candidates, references: References) -> NDArray[np.bool_
     reached = np.zeros(len(candidates), bool)
     lengths, owner = np.diff(candidates.texts.bounds), np.repeat(np.arange(len(references)), np.diff(candidates.bounds))
     wanted = np.diff(references.texts.bounds)
-    most = int(np.diff(references.bounds).max(initial=0))
-    for r in range(most):
+    for r in range(int(np.diff(references.bounds).max(initial=0))):
         rows = np.minimum(references.bounds[:-1] + r, references.bounds[1:] - 1)[owner]
-        same = lengths == wanted[rows]
-        reached |= same & (lengths == 0)
-        likely = np.flatnonzero(same & ~reached)
-        for look in range(LOOKS):
-            ours, theirs = (
-                texts.blob[texts.bounds[of] + lengths[likely] * look // LOOKS]
-                for texts, of in ((candidates.texts, likely), (references.texts, rows[likely]))
-            )
-            likely = likely[ours == theirs]
+        likely = np.flatnonzero((lengths == wanted[rows]) & ~reached)
         ours, theirs = candidates.texts.take(likely), references.texts.take(rows[likely])
         apart = np.concatenate([[0], np.cumsum(ours.blob != theirs.blob)])[ours.bounds]
         reached[likely] = np.diff(apart) == 0
