@@ -7,10 +7,8 @@ the references of the test by models of one, two and three words.
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
 import numpy as np
+from reproduced import asking
 
 from decoder import kneser
 from rampion.cli.workshop.stock import Stock
@@ -21,11 +19,7 @@ MOST = 500  # sentences of each text
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("out", type=Path)
-    parser.add_argument("corpus", nargs="?")
-    parser.add_argument("pair", nargs="?")
-    options = parser.parse_args()
+    options = asking(__doc__).parse_args()
     stock = Stock(options.out, SCALES["small"], options.corpus, options.pair, 1)
     corpus = stock.system.corpus
     for name in ("phrase", "word"):

@@ -7,14 +7,12 @@ the length alone has moved, by as many times the weight of the language model as
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import replace
 from functools import partial
 from itertools import product
-from pathlib import Path
 
 import numpy as np
-from bench_swaps import score
+from reproduced import asking, score
 
 from rampion.cli.workshop import Workshop
 from rampion.cli.workshop.real import dense, own
@@ -30,11 +28,7 @@ ROWS = {"BLEU": "7 features", "mWER": "7 features, mWER"}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("out", type=Path)
-    parser.add_argument("corpus", nargs="?")
-    parser.add_argument("pair", nargs="?")
-    options = parser.parse_args()
+    options = asking(__doc__).parse_args()
     shop = Workshop.open(options.out, "small", options.corpus, options.pair, 1)
     asked = tuple(row for row in (*table_7.rows, *table_8.rows) if row.label.startswith(METHODS))
     rows = run(replace(table_7, rows=asked), options.out, (1,), shop)

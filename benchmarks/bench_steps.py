@@ -6,9 +6,9 @@ counts, at the rate of the table and at a tenth of it, beside PRO.
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import replace
-from pathlib import Path
+
+from reproduced import asking
 
 from rampion.cli.workshop import Workshop
 from rampion.cli.workshop.tuned import scaled
@@ -20,11 +20,7 @@ from rampion.recipes import RECIPES
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("out", type=Path)
-    parser.add_argument("corpus", nargs="?")
-    parser.add_argument("pair", nargs="?")
-    options = parser.parse_args()
+    options = asking(__doc__).parse_args()
     shop = Workshop.open(options.out, "small", options.corpus, options.pair, 1)
     stock = shop.stock
     rate = scaled(RECIPES["rampion"], stock.scale, len(stock.whole.corpus.dev)).settings()["rate"]

@@ -7,17 +7,13 @@ the weights that were learnt with swaps, as heavy as dev finds best.
 
 from __future__ import annotations
 
-import argparse
 from functools import partial
-from pathlib import Path
 
-from decoder.corpus import Parallel
-from rampion.cli.workshop.sets import bleu
+from reproduced import asking, score
+
 from rampion.cli.workshop.stock import Stock
-from rampion.experiments.samples import BLEU
 from rampion.experiments.scales import SCALES
 from rampion.experiments.tillmann_zhang.binary import FEATURES, ORDERS, table_5
-from rampion.protocols import KeyedDecoder
 from rampion.records import Keyed
 from rampion.runs import Run
 
@@ -25,15 +21,8 @@ JUMPS = ("JumpOut", "JumpIn")
 PRIORS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.4)
 
 
-def score(text: Parallel, decoder: KeyedDecoder, weights: Keyed) -> float:
-    return float(BLEU.score(bleu(decoder.best(text.source, weights), text.references).sum(axis=0)))
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("out", type=Path)
-    parser.add_argument("corpus", nargs="?")
-    parser.add_argument("pair", nargs="?")
+    parser = asking(__doc__)
     parser.add_argument("--features", nargs="+", choices=FEATURES, default=list(FEATURES))
     options = parser.parse_args()
     stock = Stock(options.out, SCALES["small"], options.corpus, options.pair, 1)

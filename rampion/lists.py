@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rampion.spans import ends
 from rampion.text import Texts
 from rampion.vocab import Names
 
@@ -59,8 +60,8 @@ class Lists(NamedTuple):
 
     def cuts(self) -> Offsets:
         """The first segments of parts of about PIECE values, and the end: work for threads, whoever they are."""
-        ends = self.entry_bounds[self.bounds[1:]] + self.width * self.bounds[1:]
-        return np.unique([0, *np.flatnonzero(np.diff(ends // PIECE)) + 1, len(ends)])
+        sizes = self.entry_bounds[self.bounds[1:]] + self.width * self.bounds[1:]
+        return np.unique([0, *np.flatnonzero(np.diff(sizes // PIECE)) + 1, len(sizes)])
 
     def part(self, first: int, last: int) -> Lists:
         """Segments first to last, over the same arrays."""
@@ -79,27 +80,26 @@ class Lists(NamedTuple):
 
     def keep(self, kept: NDArray[np.bool_]) -> Lists:
         """The marked candidates only, and of every dictionary the features that they have."""
-        lengths, ends = np.diff(self.bounds), np.concatenate([[0], np.cumsum(kept)])
+        lengths, sizes = np.diff(self.bounds), np.diff(self.entry_bounds)
         marks = np.empty(len(self.dense), bool)
         heads = np.arange(len(kept)) + np.repeat((self.width - 1) * self.bounds[:-1], lengths)
         for f in range(self.width):
             marks[heads + f * np.repeat(lengths, lengths)] = kept
-        filled = np.repeat(kept, np.diff(self.entry_bounds))
-        entry_bounds = np.concatenate([[0], np.cumsum(filled)])[self.entry_bounds]
-        counts = np.diff(entry_bounds[self.bounds])
+        bounds, filled, entry_bounds = ends(kept)[self.bounds], np.repeat(kept, sizes), ends(sizes[kept])
+        counts = np.diff(entry_bounds[bounds])
         places = self.entries[filled] + np.repeat(self.feature_bounds[:-1], counts)
         used = np.zeros(len(self.features), bool)
         used[places] = True
-        numbers = np.concatenate([[0], np.cumsum(used)])
+        numbers = ends(used)
         feature_bounds = numbers[self.feature_bounds]
         return Lists(
-            ends[self.bounds],
+            bounds,
             self.dense[marks],
             self.width,
             self.features[used],
             feature_bounds,
             (numbers[places] - np.repeat(feature_bounds[:-1], counts)).astype(np.uint32),
-            entry_bounds[np.concatenate([[True], kept])],
+            entry_bounds,
             self.values[filled] if len(self.values) else self.values,
         ).counted()
 
@@ -113,9 +113,8 @@ class Lists(NamedTuple):
         if values.max() == 1:
             return self._replace(values=np.zeros(0))
         counts = values.astype(np.int64)
-        ends = np.concatenate([[0], np.cumsum(counts)])
         return self._replace(
-            entries=np.repeat(self.entries, counts), entry_bounds=ends[self.entry_bounds], values=np.zeros(0)
+            entries=np.repeat(self.entries, counts), entry_bounds=ends(counts)[self.entry_bounds], values=np.zeros(0)
         )
 
     def valued(self) -> Lists:
@@ -125,7 +124,7 @@ class Lists(NamedTuple):
         fresh = np.concatenate([[True], self.entries[1:] != self.entries[:-1]])
         fresh[self.entry_bounds[:-1][np.diff(self.entry_bounds) > 0]] = True
         starts = np.flatnonzero(fresh)
-        entry_bounds = np.concatenate([[0], np.cumsum(fresh)])[self.entry_bounds]
+        entry_bounds = ends(fresh)[self.entry_bounds]
         values = np.diff(np.concatenate([starts, [len(self.entries)]])).astype(np.float64)
         return self._replace(entries=self.entries[starts], entry_bounds=entry_bounds, values=values)
 

@@ -139,8 +139,9 @@ def _reached(candidates: Candidates, references: References) -> NDArray[np.bool_
     wanted = np.diff(references.texts.bounds)
     for r in range(int(np.diff(references.bounds).max(initial=0))):
         rows = np.minimum(references.bounds[:-1] + r, references.bounds[1:] - 1)[owner]
-        likely = np.flatnonzero((lengths == wanted[rows]) & ~reached)
+        same = lengths == wanted[rows]
+        reached |= same & (lengths == 0)
+        likely = np.flatnonzero(same & ~reached)
         ours, theirs = candidates.texts.take(likely), references.texts.take(rows[likely])
-        apart = np.concatenate([[0], np.cumsum(ours.blob != theirs.blob)])[ours.bounds]
-        reached[likely] = np.diff(apart) == 0
+        reached[likely] = np.logical_and.reduceat(ours.blob == theirs.blob, ours.bounds[:-1])
     return reached
