@@ -136,11 +136,11 @@ def first_of_equals(
 
     Equal candidates have equal scores under any weights, so those under random ones leave only likely pairs to compare.
     """
-    words = Names().intern_all(_single_spaced(texts))
     owner = np.repeat(np.arange(len(lists.bounds) - 1), np.diff(lists.bounds))
-    order = np.lexsort((np.arange(len(texts)), scores, words, owner))
+    words = Names().intern_all(_single_spaced(texts)) + len(texts) * owner
+    order = np.lexsort((scores, words))
     opens = np.ones(len(texts), bool)
-    opens[1:] = (np.diff(scores[order]) != 0) | (np.diff(words[order]) != 0) | (np.diff(owner[order]) != 0)
+    opens[1:] = (np.diff(scores[order]) != 0) | (np.diff(words[order]) != 0)
     groups = np.cumsum(opens) - 1
     first, rest = order[opens][groups], order
     kept, seen = np.ones(len(texts), bool), seen.copy()
