@@ -31,7 +31,7 @@ class Run:
     @classmethod
     def begin(cls, path: Path, config: Mapping[str, Any], inputs: Iterable[str], facts: Mapping[str, Any]) -> Self:
         """A new run; facts tell what it must find again if it is stopped and goes on."""
-        return cls._on(RunFolder.start(path, config, inputs, facts))
+        return cls._to_write(RunFolder.start(path, config, inputs, facts))
 
     @classmethod
     def resume(
@@ -43,7 +43,7 @@ class Run:
         free: Collection[str],
     ) -> Self:
         """The run as it was left, which had the same settings but for the free ones; or a new one if it never began."""
-        run = cls._on(RunFolder.resume(path, config, inputs, facts, free))
+        run = cls._to_write(RunFolder.resume(path, config, inputs, facts, free))
         run.folder.rewrite(filter(run.stands, run.folder.events))
         return run
 
@@ -53,12 +53,16 @@ class Run:
         folder = RunFolder(path)
         if not folder.begun:
             raise InputError(f"{path}: holds no run; name a folder that rampion train has written")
-        return cls._on(folder)
+        return cls._to_read(folder)
 
     @classmethod
-    def _on(cls, folder: RunFolder) -> Self:
+    def _to_write(cls, folder: RunFolder) -> Self:
         for name in ("sets", "weights"):
             (folder.path / name).mkdir(exist_ok=True)
+        return cls._to_read(folder)
+
+    @classmethod
+    def _to_read(cls, folder: RunFolder) -> Self:
         return cls(folder, Sets.open(folder.path / "sets", folder.manifest.get("corpus")))
 
     def stands(self, event: Mapping[str, Any]) -> bool:

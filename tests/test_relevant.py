@@ -28,6 +28,7 @@ from rampion.packing import leading
 from rampion.recipes import SETS, SetRecipe
 from rampion.records import Keyed
 from rampion.relevant import Frozen, Learnt, Relevant, train
+from rampion.report import RunFolder
 from rampion.runs import Run
 
 TEXT = text()
@@ -365,6 +366,14 @@ def test_a_run_is_not_begun_twice(straight, tmp_path):
         run(straight(QUICK))
     with pytest.raises(InputError, match="holds no run; name a folder that rampion train has written"):
         Run.open(tmp_path)
+
+
+def test_who_looks_at_a_run_changes_nothing(tmp_path):
+    RunFolder.begin(tmp_path / "tuned", {}, [])
+    before = sorted((tmp_path / "tuned").rglob("*"))
+    with pytest.raises(InputError, match=r"holds no .records files; name the folder of a run, or its sets"):
+        Run.open(tmp_path / "tuned")
+    assert sorted((tmp_path / "tuned").rglob("*")) == before
 
 
 def test_a_run_without_an_iteration_has_no_weights(tmp_path):
