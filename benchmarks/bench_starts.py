@@ -1,0 +1,52 @@
+"""Whether RAMPION ends in minima of their own (X2b): `python benchmarks/bench_starts.py OUT [CORPUS SRC-TGT]`.
+
+OUT is where `rampion reproduce gimpel-smith/figure-3` has written, of CORPUS or of the toy. Of every two ends: the
+cosine of their weights, and on the candidates that either lists the loss and BLEU, at both ends and between them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+from reproduced import asking
+
+from rampion.cli.workshop import Workshop
+from rampion.cli.workshop.tuned import scaled
+from rampion.decoders import decoded
+from rampion.experiments import run
+from rampion.experiments.gimpel_smith import BY_NAME, RAMPION, figure_3
+from rampion.features import Weights
+from rampion.losses import MODEL
+from rampion.recipes import RECIPES
+from rampion.text import Texts
+from rampion.tuning import judge
+
+BETWEEN = np.linspace(0.0, 1.0, 5)
+
+
+def main() -> None:
+    options = asking(__doc__).parse_args()
+    shop = Workshop.open(options.out, "small", options.corpus, options.pair, 1)
+    asked = tuple(row for row in figure_3.rows if row.label in BY_NAME[RAMPION])
+    rows = run(replace(figure_3, rows=asked), options.out, (1,), shop)
+    dev, decoder = shop.stock.whole.corpus.dev, shop.stock.whole.decoder("fourteen", threads=1).decoder
+    recipe = scaled(RECIPES["rampion"], shop.stock.scale, len(dev))
+    numbers = Texts.of(map(str, range(len(dev))))
+    arbiter = judge(numbers, dev.references, recipe.metric, recipe.alpha)
+    ends = {label: Weights.of(outcome.weights) for label, (outcome,) in rows.items()}
+    lists = {label: decoded(decoder, list(dev.source), end, recipe.k).distinct() for label, end in ends.items()}
+    for pair in combinations(ends, 2):
+        batch = arbiter.batch(lists[pair[0]].merge(lists[pair[1]]))
+        first, last = (ends[label].onto(batch.candidates.features) for label in pair)
+        print(f"{' and '.join(pair)}: cosine {first @ last / np.linalg.norm(first) / np.linalg.norm(last):.3f}")
+        for part in BETWEEN:
+            scores = batch.scores((1 - part) * first + part * last)
+            loss = recipe.loss.slopes(batch.stakes, scores)[0]
+            bleu = batch.corpus_score(MODEL.picks(batch.stakes, scores))
+            print(f"  {part:4.0%} of the way: loss {loss:8.1f}   BLEU {bleu:5.2f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
