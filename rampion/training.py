@@ -269,8 +269,7 @@ def learn(
         batch, fixed = batch.upon(batch.candidates.score(initial)), initial
     if recipe.free == "sparse":
         batch = replace(batch, candidates=batch.candidates.sparse())
-    unwatched = record is ignore
-    watch = None if unwatched else _Watch(recipe, batch, iteration, vector, fixed, features, held, record)
+    watch = None if record is ignore else _Watch(recipe, batch, iteration, vector, fixed, features, held, record)
     learnt = Weights(features, fixed + recipe.solver.solve(loss, batch, vector - fixed, origin - fixed, watch))
     refuse_collapsed(learnt)
     return learnt
