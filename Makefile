@@ -1,4 +1,4 @@
-# make demo    see it work (DEMO=folder)  make check   lint, types, spelling, stubs
+# make demo    see it work (DEMO=folder)  make check   lint, types, spelling
 # make test    the tests                  make bench   compiled kernels beside plain Python and NumPy/SciPy
 # make faults  kill, fill up, mutilate, flip bits, and count what was survived (FAULTS=some of them)
 # make clean   forget all that was built; PYTHON=… chooses the interpreter
@@ -33,7 +33,6 @@ check: .venv/installed .venv/checkers
 	PATH=$(BIN):$$PATH cython-lint rampion decoder
 	$(BIN)/codespell
 	$(BIN)/mypy
-	cd tests && ../$(BIN)/stubtest rampion._core decoder._core
 
 clean:
 	rm -rf .venv build dist *.egg-info rampion-demo

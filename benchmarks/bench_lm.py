@@ -16,11 +16,11 @@ from pathlib import Path
 from time import process_time
 
 import numpy as np
+from decoder._core.lm import fluency
 from measure import Run, best
 from run import table
 
 from decoder import arpa, kneser
-from decoder._core.lm import fluency
 from decoder._reference.lm import fluency as twin
 from decoder.lm import BEGIN, END, Lm
 from rampion.formats import texts as files

@@ -30,38 +30,24 @@ MODULES: dict[str, tuple[str, ...]] = {
     "symmetrise": ("symmetrise",),
 }
 
-if TYPE_CHECKING:
-    from decoder._core.align import best as best
-    from decoder._core.align import collect as collect
-    from decoder._core.align import model_one as model_one
-    from decoder._core.align import normalise as normalise
-    from decoder._core.cube import cube as cube
-    from decoder._core.emit import emit as emit
-    from decoder._core.emit import say as say
-    from decoder._core.emit import worth as worth
-    from decoder._core.extract import extract as extract
-    from decoder._core.extract import tally as tally
-    from decoder._core.grams import fire as fire
-    from decoder._core.hmm import hmm as hmm
-    from decoder._core.kbest import kbest as kbest
-    from decoder._core.lexical import lexical as lexical
-    from decoder._core.lexicon import chances as chances
-    from decoder._core.lexicon import locate as locate
-    from decoder._core.lexicon import tabulate as tabulate
-    from decoder._core.lexicon import transpose as transpose
-    from decoder._core.lm import fluency as fluency
-    from decoder._core.lm import graft as graft
-    from decoder._core.match import lookup as lookup
-    from decoder._core.match import match as match
-    from decoder._core.model import assess as assess
-    from decoder._core.model import sift as sift
-    from decoder._core.oracle import oracle as oracle
-    from decoder._core.passes import distances as distances
-    from decoder._core.phrases import index as index
-    from decoder._core.phrases import number as number
-    from decoder._core.search import search as search
-    from decoder._core.spell import phrase as phrase
-    from decoder._core.spell import spell as spell
-    from decoder._core.symmetrise import symmetrise as symmetrise
+if TYPE_CHECKING:  # types come from the twins
+    from decoder._reference.align import best, collect, model_one, normalise
+    from decoder._reference.cube import cube
+    from decoder._reference.emit import emit, say, worth
+    from decoder._reference.extract import extract, tally
+    from decoder._reference.grams import fire
+    from decoder._reference.hmm import hmm
+    from decoder._reference.kbest import kbest
+    from decoder._reference.lexical import lexical
+    from decoder._reference.lexicon import chances, locate, tabulate, transpose
+    from decoder._reference.lm import fluency, graft
+    from decoder._reference.match import lookup, match
+    from decoder._reference.model import assess, sift
+    from decoder._reference.oracle import oracle
+    from decoder._reference.passes import distances
+    from decoder._reference.phrases import index, number
+    from decoder._reference.search import search
+    from decoder._reference.spell import phrase, spell
+    from decoder._reference.symmetrise import symmetrise
 else:
     globals().update(opened("decoder", MODULES))

@@ -57,43 +57,28 @@ def opened(package: str, modules: Mapping[str, Sequence[str]]) -> dict[str, Call
     return found
 
 
-if TYPE_CHECKING:
-    from rampion._core.contrast import contrast as contrast
-    from rampion._core.contrast import side as side
-    from rampion._core.envelope import envelope as envelope
-    from rampion._core.envelope import extremes as extremes
-    from rampion._core.envelope import sweep as sweep
-    from rampion._core.epoch import epoch as epoch
-    from rampion._core.expect import expect as expect
-    from rampion._core.gather import gather as gather
-    from rampion._core.group import group as group
-    from rampion._core.intern import find as find
-    from rampion._core.intern import intern as intern
-    from rampion._core.keys import enter as enter
-    from rampion._core.keys import listed as listed
-    from rampion._core.keys import locate as locate
-    from rampion._core.keys import refresh as refresh
-    from rampion._core.keys import settle as settle
-    from rampion._core.keys import weigh as weigh
-    from rampion._core.mira import mira as mira
-    from rampion._core.ngrams import ngrams as ngrams
-    from rampion._core.pack import pack as pack
-    from rampion._core.pairs import pairs as pairs
-    from rampion._core.parse import cut as cut
-    from rampion._core.parse import parse as parse
-    from rampion._core.pool import pool as pool
-    from rampion._core.pool import scatter as scatter
-    from rampion._core.pool import tally as tally
-    from rampion._core.prints import prints as prints
-    from rampion._core.rank import rank as rank
-    from rampion._core.rank import regress as regress
-    from rampion._core.refine import refine as refine
-    from rampion._core.resample import deal as deal
-    from rampion._core.resample import draw as draw
-    from rampion._core.respond import collect as collect
-    from rampion._core.respond import respond as respond
-    from rampion._core.score import score as score
-    from rampion._core.words import words as words
+if TYPE_CHECKING:  # types come from the twins
+    from rampion._reference.contrast import contrast, side
+    from rampion._reference.envelope import envelope, extremes, sweep
+    from rampion._reference.epoch import epoch
+    from rampion._reference.expect import expect
+    from rampion._reference.gather import gather
+    from rampion._reference.group import group
+    from rampion._reference.intern import find, intern
+    from rampion._reference.keys import enter, listed, locate, refresh, settle, weigh
+    from rampion._reference.mira import mira
+    from rampion._reference.ngrams import ngrams
+    from rampion._reference.pack import pack
+    from rampion._reference.pairs import pairs
+    from rampion._reference.parse import cut, parse
+    from rampion._reference.pool import pool, scatter, tally
+    from rampion._reference.prints import prints
+    from rampion._reference.rank import rank, regress
+    from rampion._reference.refine import refine
+    from rampion._reference.resample import deal, draw
+    from rampion._reference.respond import collect, respond
+    from rampion._reference.score import score
+    from rampion._reference.words import words
 else:
     if NAME == "reference":
         logging.getLogger("rampion").warning(

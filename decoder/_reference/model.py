@@ -6,9 +6,13 @@ Twin: decoder/_core/model.pyx
 from __future__ import annotations
 
 from math import copysign
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from decoder._reference import templates
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 State = tuple[tuple[int, float], ...]
 KINDS = 4
@@ -80,7 +84,7 @@ class Fluency:
         return found, state
 
 
-def sift(slots: Any, sifter: Any) -> None:
+def sift(slots: NDArray[np.void], sifter: NDArray[np.uint8]) -> None:
     """Set the bit of every key of the table; `sieve` of search.pxd says which."""
     for key in slots["key"].tolist():
         if key:
@@ -89,7 +93,9 @@ def sift(slots: Any, sifter: Any) -> None:
             sifter[key * len(sifter) >> 64] |= 1 << (key & 7)
 
 
-def assess(asked: Any, start: int, blocks: Any, model: Any, work: Any, local: Any) -> int:
+def assess(
+    asked: NDArray[np.uint32], start: int, blocks: Any, model: Any, work: Any, local: NDArray[np.float64]
+) -> int:
     """Fill local[b] for the blocks from `start` on that lack it; return how many are done: all, or room is short.
 
     local[b, k] is what block b brings when it comes by move k, whatever stands beside it: P1, P5, W1, W3, T1, T2

@@ -15,7 +15,7 @@ from rampion._reference.pull import pull
 if TYPE_CHECKING:
     from rampion.lists import Offsets, Reals
 
-    Stance = tuple[Reals, float]
+    Stance = tuple[Reals, float, Reals]  # the third number of each candidate is for epoch alone
 
 
 def side(scores: Reals, stance: Stance, bounds: Offsets, work: Reals, values: Reals, masses: Reals) -> None:

@@ -6,7 +6,7 @@ Twin: rampion/_core/keys.pyx (and keys.pxd)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,7 +19,7 @@ def enter(
     keys: NDArray[np.uint64],
     start: int,
     limit: int,
-    slots: NDArray[Any],
+    slots: NDArray[np.void],
     counts: NDArray[np.uint32],
     size: NDArray[np.int64],
     ids: NDArray[np.uint32],
@@ -42,7 +42,7 @@ def enter(
     return len(keys)
 
 
-def locate(keys: NDArray[np.uint64], slots: NDArray[Any], absent: int, ids: NDArray[np.uint32]) -> None:
+def locate(keys: NDArray[np.uint64], slots: NDArray[np.void], absent: int, ids: NDArray[np.uint32]) -> None:
     """The id of every key, or `absent`."""
     table, known = slots["key"].tolist(), slots["id"].tolist()
     for at, key in enumerate(keys.tolist()):
@@ -50,13 +50,13 @@ def locate(keys: NDArray[np.uint64], slots: NDArray[Any], absent: int, ids: NDAr
         ids[at] = known[slot] if table[slot] else absent
 
 
-def weigh(keys: NDArray[np.uint64], slots: NDArray[Any], weights: NDArray[np.float32]) -> None:
+def weigh(keys: NDArray[np.uint64], slots: NDArray[np.void], weights: NDArray[np.float32]) -> None:
     """The weight of every key, 0 for those not in the table."""
     table, known = slots["key"].tolist(), slots["weight"].tolist()
     weights[:] = [known[seek(table, key)] for key in keys.tolist()]
 
 
-def refresh(weights: NDArray[np.float32], slots: NDArray[Any]) -> None:
+def refresh(weights: NDArray[np.float32], slots: NDArray[np.void]) -> None:
     """Give every slot the weight of its id."""
     fresh = weights.tolist()
     for slot, (key, _, index) in enumerate(slots.tolist()):
@@ -64,7 +64,7 @@ def refresh(weights: NDArray[np.float32], slots: NDArray[Any]) -> None:
             slots["weight"][slot] = fresh[index]
 
 
-def settle(old: NDArray[Any], places: NDArray[np.uint32], absent: int, slots: NDArray[Any]) -> None:
+def settle(old: NDArray[np.void], places: NDArray[np.uint32], absent: int, slots: NDArray[np.void]) -> None:
     """Put the old table's keys, weights and ids, renamed by places, into empty slots; leave out the `absent`."""
     table, renamed = slots["key"].tolist(), places.tolist()
     for key, weight, index in old.tolist():
@@ -74,7 +74,7 @@ def settle(old: NDArray[Any], places: NDArray[np.uint32], absent: int, slots: ND
             slots[slot] = key, weight, renamed[index]
 
 
-def listed(slots: NDArray[Any], keys: NDArray[np.uint64]) -> None:
+def listed(slots: NDArray[np.void], keys: NDArray[np.uint64]) -> None:
     """The keys in the order of their ids."""
     for key, _, index in slots.tolist():
         if key:

@@ -6,13 +6,14 @@ Twin: rampion/_core/pack.pyx
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rampion.candidates import _Work
     from rampion.lists import Ids, Lists, Offsets, Rows
 
 
-def pack(rows: Rows, picks: Offsets, places: Ids, lists: Lists, work: Any) -> None:
+def pack(rows: Rows, picks: Offsets, places: Ids, lists: Lists, work: _Work) -> None:
     """Fill lists with the rows picks, ids renamed by places: those below lists.width are dense, other zeros dropped.
 
     lists.bounds is given; lists.dense comes zeroed, the other arrays at least long enough. work holds a zeroed stamp

@@ -6,10 +6,10 @@ Twin: rampion/_core/refine.pyx
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rampion.slabs import Fresh, Ids, Offsets, Slabs
+    from rampion.slabs import Fresh, Ids, Offsets, Slabs, _Room
 
 LANES, HEAD = 16, 6
 
@@ -22,7 +22,7 @@ def refine(
     awake: int,
     common: bool,
     first: int,
-    room: Any,
+    room: _Room,
     starts: Offsets,
     blob: Ids,
 ) -> int:

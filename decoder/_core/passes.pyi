@@ -1,3 +1,0 @@
-from decoder.options import Graph, Reals
-
-def distances(graph: Graph, scores: Reals, soft: bool, forward: Reals, backward: Reals) -> None: ...

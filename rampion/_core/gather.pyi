@@ -1,3 +1,0 @@
-from rampion.lists import Lists, Reals
-
-def gather(lists: Lists, slopes: Reals, scratch: Reals, gradient: Reals) -> None: ...

@@ -1,6 +1,0 @@
-from rampion.lists import Reals
-from rampion.passes import Singles
-from rampion.slabs import Slabs
-
-def respond(slabs: Slabs, weights: Singles, own: Reals, scores: Reals) -> None: ...
-def collect(slabs: Slabs, slopes: Reals, gradient: Reals) -> None: ...

@@ -1,3 +1,0 @@
-from rampion.lists import Lists, Reals
-
-def score(lists: Lists, weights: Reals, scratch: Reals, scores: Reals) -> None: ...
