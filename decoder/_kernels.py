@@ -20,7 +20,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "lexical": ("lexical",),
     "lexicon": ("chances", "locate", "tabulate", "transpose"),
     "lm": ("fluency", "graft"),
-    "match": ("lookup", "match"),
+    "match": ("match",),
     "model": ("assess", "sift"),
     "oracle": ("oracle",),
     "passes": ("distances",),
@@ -41,7 +41,7 @@ if TYPE_CHECKING:  # types come from the twins
     from decoder._reference.lexical import lexical
     from decoder._reference.lexicon import chances, locate, tabulate, transpose
     from decoder._reference.lm import fluency, graft
-    from decoder._reference.match import lookup, match
+    from decoder._reference.match import match
     from decoder._reference.model import assess, sift
     from decoder._reference.oracle import oracle
     from decoder._reference.passes import distances

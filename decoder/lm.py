@@ -115,11 +115,9 @@ class Lm:
 
     def ids(self, texts: Texts) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """The words between ASCII whitespace; a word that the model does not know, or a mark, is <unk>."""
-        local = Names()
-        tokens, bounds = local.tokens(texts)
-        known = self.vocabulary.find_all(local.texts())
-        known[known <= END] = UNKNOWN
-        return known.astype(np.uint32)[tokens], bounds
+        words, bounds = self.vocabulary.find_tokens(texts)
+        words[words <= END] = UNKNOWN
+        return words.astype(np.uint32), bounds
 
     def steps(self, texts: Texts) -> tuple[Reals, NDArray[np.uint32], NDArray[np.int64]]:
         """Natural log-probabilities of the words and the end of each text, the words, and where each text begins."""

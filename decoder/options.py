@@ -41,10 +41,8 @@ class Sentences(NamedTuple):
 
 def looked_up(texts: Texts, names: Names) -> tuple[Ids, Offsets]:
     """The words of all texts as ids, 0 for those without a name, and where those of each text begin."""
-    words = np.empty((int(texts.bounds[-1] - texts.bounds[0]) + len(texts)) // 2, np.uint32)
-    bounds = np.empty(len(texts) + 1, np.int64)
-    _kernels.lookup(texts.blob, texts.bounds, names, words, bounds)
-    return words[: bounds[-1]].copy(), bounds
+    words, bounds = names.find_tokens(texts)
+    return np.maximum(words, 0).astype(np.uint32), bounds
 
 
 OWN = np.zeros((0, 2), np.float32)  # no option has rates of its own

@@ -81,6 +81,12 @@ class Names:
             self.grow()
         return tokens[: bounds[-1]].copy(), bounds
 
+    def find_tokens(self, texts: Texts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The same for a table that takes no new names: -1 for words that have none."""
+        local = Names()
+        tokens, bounds = local.tokens(texts)
+        return self.find_all(local.texts())[tokens], bounds
+
 
 class Labels:
     """Labels of values and the features they head: TM with two values is TM[0] and TM[1], LM with one value is LM.

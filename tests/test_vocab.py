@@ -40,6 +40,17 @@ def test_tokens_are_the_blank_separated_pieces(before: list[str], items: list[st
         assert pieces == [piece.decode() for piece in item.encode().split()]
 
 
+@given(strings, strings)
+def test_tokens_are_found_where_they_have_names(known: list[str], items: list[str]) -> None:
+    names = Names(capacity=1)
+    numbers = dict(zip(known, names.intern_all(Texts.of(known)).tolist(), strict=True))
+    tokens, bounds = names.find_tokens(Texts.of(items))
+    for item, start, end in zip(items, bounds[:-1], bounds[1:], strict=True):
+        pieces = [piece.decode() for piece in item.encode().split()]
+        assert tokens[start:end].tolist() == [numbers.get(piece, -1) for piece in pieces]
+    assert len(names) == len(numbers)
+
+
 def test_one_name_at_a_time() -> None:
     names = Names()
     assert [names.intern("LM"), names.intern(b"TM[0]"), names.intern("LM")] == [0, 1, 0]

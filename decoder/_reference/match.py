@@ -1,4 +1,4 @@
-"""Source sentences to word ids, and all blocks of all their spans.
+"""All blocks of all spans of source sentences.
 
 Twin: decoder/_core/match.pyx
 """
@@ -14,26 +14,6 @@ if TYPE_CHECKING:
 
     from decoder.blocks import Blocks
     from decoder.options import Sentences
-    from rampion.vocab import Names
-
-
-def lookup(
-    text: NDArray[np.uint8],
-    bounds: NDArray[np.int64],
-    table: Names,
-    words: NDArray[np.uint32],
-    word_bounds: NDArray[np.int64],
-) -> None:
-    """The ids of the words between ASCII whitespace, 0 for those not in the table; OUT words, word_bounds."""
-    edges, blob = table.bounds.tolist(), table.blob.tobytes()
-    known = {blob[edges[i] : edges[i + 1]]: i for i in range(len(table))}
-    whole, word = text.tobytes(), 0
-    word_bounds[0] = 0
-    for row, (first, last) in enumerate(pairwise(bounds.tolist()), 1):
-        ids = [known.get(name, 0) for name in whole[first:last].split()]
-        words[word : word + len(ids)] = ids
-        word += len(ids)
-        word_bounds[row] = word
 
 
 def match(

@@ -1,6 +1,6 @@
 """Phrases to ids, as rampion's intern.pyx does it for strings.
 
-Twin: decoder/_core/phrases.pyx (and phrases.pxd)
+Twin: decoder/_core/phrases.pyx (and rampion/_core/spans.pxd)
 """
 
 from __future__ import annotations

@@ -9,8 +9,9 @@ Longer than the other kernels, because a line is read in one pass and its gramma
 from libc.math cimport NAN, isfinite
 from libc.stdint cimport uint64_t
 
-from .intern cimport intern_one, is_blank
+from .spans cimport enter
 from .types cimport byte_t, id_t, real, row_t
+from .words cimport is_blank
 
 cdef extern from "<locale.h>" nogil:
     ctypedef void* locale_t
@@ -129,7 +130,7 @@ cdef inline int _values(const byte_t[::1] block, row_t entry, id_t[::1] slots, b
             end = _label(block, at) + 1
             if end == at + 1:
                 return NUMBER
-            label = intern_one(block, at, end - 1, slots, blob, bounds, counts)
+            label = enter(block, at, end - 1 - at, slots, blob, bounds, counts)
             if label < 0:
                 return FULL
             groups[group, LABEL], groups[group, FIRST], groups[group, START] = label, entry, at

@@ -3,7 +3,7 @@
 Twin: rampion/_reference/words.py
 """
 
-from .intern cimport intern_one, is_blank
+from .spans cimport enter
 from .types cimport byte_t, id_t, row_t
 
 
@@ -24,7 +24,7 @@ def words(const byte_t[::1] text, const row_t[::1] bounds, row_t start, table,
                 first = at
                 while at < end and not is_blank(text[at]):
                     at += 1
-                found = intern_one(text, first, at, slots, blob, places, counts)
+                found = enter(text, first, at - first, slots, blob, places, counts)
                 if found < 0:
                     break
                 tokens[token] = <id_t> found

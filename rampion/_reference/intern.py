@@ -1,6 +1,6 @@
 """Whole strings to ids of a name table.
 
-Twin: rampion/_core/intern.pyx (and intern.pxd)
+Twin: rampion/_core/intern.pyx (and spans.pxd)
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def slot_of(name: bytes, table: Names) -> int:
     key = 0xCBF29CE484222325
     for byte in name:
         key = (key ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
-    slot = (key ^ (key >> 32)) & (len(table.slots) - 1)
+    slot = (key ^ (key >> 29) ^ (key >> 47)) & (len(table.slots) - 1)
     while place := int(table.slots[slot]):
         if table.blob[table.bounds[place - 1] : table.bounds[place]].tobytes() == name:
             break
