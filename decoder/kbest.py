@@ -16,6 +16,7 @@ from rampion.errors import RecipeError
 Offsets = NDArray[np.int64]
 Ids = NDArray[np.uint32]
 ITEM = np.dtype([("score", "<f8"), ("edge", "<u4"), ("item", "<u4")])
+NODE = np.dtype([("size", "<i8"), ("best", "<u4"), ("last", "<u4"), ("waiting", "<u4"), ("asker", "<u4")])
 LOOKS = 20
 _Cell = TypeVar("_Cell", bound=np.generic)
 
@@ -55,16 +56,12 @@ def said(options: Options, blocks: Blocks, surfaces: Ids) -> Said:
 
 
 class Work(NamedTuple):
-    """Room for one sentence: its derivations, and for each node its first, its last and the one waited for."""
+    """Room for one sentence: its derivations and the next of each, the heaps of its edges, its nodes, and texts."""
 
     items: NDArray[np.void]
-    heap: NDArray[np.void]
     nexts: Ids
-    tops: Ids
-    lasts: Ids
-    waiting: Ids
-    chain: Ids
-    sizes: Offsets
+    heap: NDArray[np.void]
+    nodes: NDArray[np.void]
     words: Ids
     word_bounds: Offsets
     seen: Ids
@@ -85,13 +82,9 @@ def kbest(graph: Graph, k: int, distinct: Said | None = None, looks: int = LOOKS
         room = scale * (4 * nodes + 64)
         work = Work(
             np.empty(room, ITEM),
-            np.empty(edges, ITEM),
             np.empty(room, np.uint32),
-            np.empty(nodes, np.uint32),
-            np.empty(nodes, np.uint32),
-            np.empty(nodes, np.uint32),
-            np.empty(nodes, np.uint32),
-            np.empty(nodes, np.int64),
+            np.empty(edges, ITEM),
+            np.empty(nodes, NODE),
             *said_room(scale, distinct is not None),
         )
         return _kernels.kbest(graph, distinct or NOBODY, k, most, start, work, found)

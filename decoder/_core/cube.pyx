@@ -1,11 +1,15 @@
 """Derivations of a graph under features that see all words so far, by cube pruning (S9.4).
 
-A node keeps n derivations, found by a heap over (edge, rank of what it continues) and sorted by their exact scores.
-The text is <s>, the words, </s>. Each position after <s> scores the n-grams that end there, and its word with each
-different word before it. A long kernel: the search and what it scores are one loop. Twin: decoder/_reference/cube.py
+An item is a derivation of a node: an edge into it and an item of the edge's origin. Every node keeps n items. They come
+off a heap that holds each edge once, with the next item of its origin, and they are sorted by their exact scores.
+The score of an item depends on words before its edge. They are written right to left in front of the middle of `text`,
+as many as any feature can see, and the words of the edge behind the middle.
+
+The text of a sentence is <s>, the words, </s>. Each position after <s> scores the n-grams that end there, and its word
+with each different word before it. Twin: decoder/_reference/cube.py
 """
 
-from decoder._core.derive cimport NOTHING, Item, offer, pile, sink, sort, speak
+from decoder._core.derive cimport NOTHING, Item, is_new, rise, sink, sort, speak, write
 from decoder._core.grams cimport BITS, END, START, code, is_first, is_triggered, trigger, weight_of
 from rampion._core.types cimport byte_t, id_t, key_t, real, row_t
 
@@ -37,6 +41,30 @@ cdef inline row_t recall(
     return at
 
 
+cdef inline row_t utter(
+    id_t option, bint last, const id_t[::1] phrases, const id_t[::1] said, const row_t[::1] said_bounds,
+    const id_t[::1] others, id_t[::1] text, row_t at,
+) except -2 nogil:
+    """Write the words of an edge, of the last one also </s>, from text[at] on. Return where they end, -1 if full."""
+    if option != NOTHING:
+        at = speak(option, phrases, said, said_bounds, others, text, at)
+    if at < 0 or at == text.shape[0]:
+        return -1
+    if last:
+        text[at] = END
+        at += 1
+    return at
+
+
+cdef inline row_t reach_of(const byte_t[::1] triggered, const id_t[::1] text, row_t middle, row_t end) except -1 nogil:
+    """How many words before text[middle:end] its features see: two, or for triggers all, as many as there is room."""
+    cdef row_t j, reach = 2
+    for j in range(middle, end):
+        if is_triggered(triggered, text[j]):
+            reach = middle + 1
+    return reach
+
+
 cdef inline real gain(
     const row_t[::1] buckets, const key_t[::1] keys, const real[::1] weights, int shift, const byte_t[::1] triggered,
     const id_t[::1] text, row_t low, row_t middle, row_t end,
@@ -62,33 +90,7 @@ cdef inline real gain(
     return total
 
 
-cdef inline int weigh(
-    const Item[::1] items, row_t item, row_t e, bint last, const real[::1] scores, const id_t[::1] options,
-    const id_t[::1] phrases, const id_t[::1] said, const row_t[::1] said_bounds, const id_t[::1] others,
-    const row_t[::1] buckets, const key_t[::1] keys, const real[::1] weights, int shift, const byte_t[::1] triggered,
-    id_t[::1] text, Item[::1] heap, row_t at,
-) except -2 nogil:
-    """Write the item continued by edge e, with its exact score, to heap[at]. -1 if there is no room for its text."""
-    cdef row_t middle = text.shape[0] // 2, end = middle, need = 2, low, j
-    if options[e] != NOTHING:
-        end = speak(options[e], phrases, said, said_bounds, others, text, end)
-    if end < 0 or end == text.shape[0]:
-        return -1
-    if last:
-        text[end] = END
-        end += 1
-    for j in range(middle, end):
-        if is_triggered(triggered, text[j]):
-            need = middle + 1
-    low = recall(items, item, options, phrases, said, said_bounds, others, need, text, middle)
-    if low < 0:
-        return -1
-    heap[at] = Item(items[item].score + (scores[e] + gain(
-        buckets, keys, weights, shift, triggered, text, low, middle, end,
-    )), <id_t>e, <id_t>item)
-    return 0
-
-
+# Longer than 40 lines: the search and what it scores are one loop, and a third of the lines unpack the arrays.
 def cube(graph, said, features, row_t n, row_t k, row_t looks, row_t start, work, derivations):  # OUT work, derivations
     """Fill the k best derivations of the sentences from `start` on; return how many are done: all, if the room lasts.
 
@@ -109,38 +111,55 @@ def cube(graph, said, features, row_t n, row_t k, row_t looks, row_t start, work
     cdef row_t[::1] ends = derivations.bounds, step_bounds = derivations.step_bounds
     cdef id_t[::1] steps = derivations.steps
     cdef real[::1] totals = derivations.scores
-    cdef row_t s = start, last = bounds.shape[0] - 1
-    cdef row_t first, nodes, v, e, u, size, limit, count, rank, looked, item
+    cdef row_t s = start, last = bounds.shape[0] - 1, low, middle = text.shape[0] // 2, end
+    cdef row_t first, nodes, v, e, size, limit, count, d, rank, looked, item
+    cdef Item way
     cdef int new
+    cdef bint filling
     with nogil:
         while s < last:
             first, nodes, count, rank, looked, item, new = bounds[s], bounds[s + 1] - bounds[s], 2, 0, 0, 0, 0
             items[1] = Item(0.0, NOTHING, 0)
             firsts[0], firsts[1] = 1, 2
             for v in range(1, nodes):
-                size = 0
-                for e in range(edge_bounds[first + v], edge_bounds[first + v + 1]):
-                    u = origins[e] - first
-                    if firsts[u] < firsts[u + 1] and new >= 0:
-                        new = weigh(items, firsts[u], e, v == nodes - 1, scores, options, phrases, spoken, said_bounds,
-                                    others, buckets, keys, weights, shift, triggered, text, heap, size)
-                        size += 1
-                pile(heap, 0, size)
-                limit = count + (max(n, looks) if v == nodes - 1 else n)
-                while size and count < limit and new >= 0:
-                    if count == items.shape[0]:
+                e, size, limit = edge_bounds[first + v], 0, count + (max(n, looks) if v == nodes - 1 else n)
+                while True:
+                    filling = e < edge_bounds[first + v + 1]
+                    if filling:
+                        # Every edge begins with the best item of its origin;
+                        way = Item(0.0, <id_t>e, <id_t>firsts[origins[e] - first])
+                        e += 1
+                    elif size == 0 or count == limit:
+                        break
+                    elif count == items.shape[0]:
                         new = -1
                         break
-                    items[count] = heap[0]
-                    e, item = heap[0].edge, heap[0].item + 1
-                    count += 1
-                    if item < firsts[origins[e] - first + 1]:
-                        new = weigh(items, item, e, v == nodes - 1, scores, options, phrases, spoken, said_bounds,
-                                    others, buckets, keys, weights, shift, triggered, text, heap, 0)
+                    else:
+                        # the edge whose item is the best of all hands it over, and goes on to the next one.
+                        way = items[count] = heap[0]
+                        count += 1
+                        way.item += 1
+                    if way.item < firsts[origins[way.edge] - first + 1]:
+                        end = utter(options[way.edge], v == nodes - 1, phrases, spoken, said_bounds, others, text,
+                                    middle)
+                        low = -1 if end < 0 else recall(
+                            items, way.item, options, phrases, spoken, said_bounds, others,
+                            reach_of(triggered, text, middle, end), text, middle)
+                        if low < 0:
+                            new = -1
+                            break
+                        way.score = items[way.item].score + (scores[way.edge] + gain(
+                            buckets, keys, weights, shift, triggered, text, low, middle, end))
+                    elif filling:
+                        continue
                     else:
                         size -= 1
-                        heap[0] = heap[size]
-                    sink(heap, 0, size, 0, heap[0])
+                        way = heap[size]
+                    if filling:
+                        rise(heap, 0, size, way)
+                        size += 1
+                    else:
+                        sink(heap, 0, size, 0, way)
                 if new < 0:
                     break
                 sort(items, firsts[v], count - firsts[v])
@@ -149,8 +168,11 @@ def cube(graph, said, features, row_t n, row_t k, row_t looks, row_t start, work
                 seen[:] = 0
             item = firsts[nodes - 1] if nodes > 1 else count
             while item < count and rank < k and looked < looks and new >= 0:
-                new = offer(items, options, item, phrases, spoken, said_bounds, others, words, word_bounds, seen,
-                            rank, ends[s] + rank, step_bounds, steps, totals)
+                d = ends[s] + rank
+                new = write(items, options, item, d, step_bounds, steps, totals)
+                if new >= 0:
+                    new = is_new(steps, step_bounds[d], step_bounds[d + 1], phrases, spoken, said_bounds, others,
+                                 rank, words, word_bounds, seen)
                 rank += new
                 looked += 1
                 item += 1

@@ -1,6 +1,7 @@
 """Derivations of a node, heaps that bring the best of them up first, and the lists that come of them."""
 
-from rampion._core.types cimport id_t, key_t, real, row_t
+from rampion._core.spans cimport hash_of, slot_of
+from rampion._core.types cimport id_t, real, row_t
 
 cdef enum:
     NOTHING = 0xFFFFFFFF
@@ -117,42 +118,12 @@ cdef inline row_t speak(
     return at
 
 
-cdef inline bint is_new(
-    id_t[::1] words, row_t[::1] word_bounds, row_t rank, id_t[::1] seen,
-) except -1 nogil:
-    """Whether no text before words[word_bounds[rank]:word_bounds[rank + 1]] is the same; it is entered in seen then.
-
-    seen is a table with open addressing: 0 is empty, otherwise rank + 1.
-    """
-    cdef key_t hashed = 0
-    cdef row_t w, start = word_bounds[rank], size = word_bounds[rank + 1] - start, slot, other
-    for w in range(size):
-        hashed = (hashed ^ words[start + w]) * <key_t>0x9E3779B97F4A7C15
-        hashed ^= hashed >> 29
-    slot = <row_t>(hashed & <key_t>(seen.shape[0] - 1))
-    while seen[slot]:
-        other = word_bounds[seen[slot] - 1]
-        if word_bounds[seen[slot]] - other == size:
-            w = 0
-            while w < size and words[other + w] == words[start + w]:
-                w += 1
-            if w == size:
-                return False
-        slot = (slot + 1) & (seen.shape[0] - 1)
-    seen[slot] = <id_t>(rank + 1)
-    return True
-
-
-cdef inline int offer(
-    const Item[::1] items, const id_t[::1] options, row_t item, const id_t[::1] phrases, const id_t[::1] said,
-    const row_t[::1] said_bounds, const id_t[::1] others, id_t[::1] words, row_t[::1] word_bounds, id_t[::1] seen,
-    row_t rank, row_t d, row_t[::1] step_bounds, id_t[::1] steps, real[::1] totals,
+cdef inline int write(
+    const Item[::1] items, const id_t[::1] options, row_t item, row_t d,
+    row_t[::1] step_bounds, id_t[::1] steps, real[::1] totals,  # OUT
 ) except -2 nogil:
-    """Write the item as derivation d, the sentence's number `rank`; whether it says something new, -1 without room.
-
-    If seen has no room, everything is new.
-    """
-    cdef row_t end, w, i
+    """Write the item as derivation d; -1 if there is no room."""
+    cdef row_t end
     if d == totals.shape[0]:
         return -1
     end = trace(items, options, item, steps, step_bounds[d])
@@ -160,14 +131,32 @@ cdef inline int offer(
         return -1
     step_bounds[d + 1] = end
     totals[d] = items[item].score
+    return 0
+
+
+cdef inline int is_new(
+    const id_t[::1] steps, row_t first, row_t last, const id_t[::1] phrases, const id_t[::1] said,
+    const row_t[::1] said_bounds, const id_t[::1] others, row_t rank, id_t[::1] words, row_t[::1] word_bounds,
+    id_t[::1] seen,
+) except -2 nogil:
+    """Whether the words of steps[first:last] differ from those of all derivations 0 to rank - 1; -1 without room.
+
+    They become text number `rank` of the table of spans (words, word_bounds, seen). A table without slots remembers
+    nothing: every text is new.
+    """
+    cdef row_t i, size, slot, start, end
     if not seen.shape[0]:
         return 1
     if 2 * rank >= seen.shape[0]:
         return -1
-    w = word_bounds[rank]
-    for i in range(step_bounds[d], end):
-        w = speak(steps[i], phrases, said, said_bounds, others, words, w)
-        if w < 0:
+    start = end = word_bounds[rank]
+    for i in range(first, last):
+        end = speak(steps[i], phrases, said, said_bounds, others, words, end)
+        if end < 0:
             return -1
-    word_bounds[rank + 1] = w
-    return is_new(words, word_bounds, rank, seen)
+    word_bounds[rank + 1], size = end, end - start
+    slot = slot_of(hash_of(words, start, size), words, start, size, seen, words, word_bounds)
+    if seen[slot] != 0:
+        return 0
+    seen[slot] = <id_t> (rank + 1)
+    return 1
