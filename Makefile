@@ -32,7 +32,7 @@ check: .venv/installed .venv/checkers
 	$(BIN)/ruff check .
 	PATH=$(BIN):$$PATH cython-lint rampion decoder
 	$(BIN)/codespell
-	$(BIN)/mypy
+	cd tests && ../$(BIN)/mypy --config-file ../pyproject.toml
 
 clean:
 	rm -rf .venv build dist *.egg-info rampion-demo

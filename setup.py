@@ -1,4 +1,6 @@
-"""Builds the compiled kernels: every rampion/_core/*.pyx and decoder/_core/*.pyx is one extension module. Environment:
+"""Installs rampion/, and decoder/ as rampion.decoder. Every rampion/_core/*.pyx and decoder/_core/*.pyx becomes one
+extension module. Environment:
+
   RAMPION_CHECKED=1      bounds, None and initialisation checks in every kernel; the same suite must pass
   RAMPION_TRACE=1        line tracing for profilers (line_profiler, coverage)
   RAMPION_SANITIZE=a,b   compile with -fsanitize=a,b (address,undefined)
@@ -14,7 +16,7 @@ from pathlib import Path
 
 import Cython
 from Cython.Build import cythonize
-from setuptools import Extension, setup
+from setuptools import Extension, find_packages, setup
 from setuptools.command.build_ext import build_ext
 
 CHECKED, TRACE = (os.environ.get(name) == "1" for name in ("RAMPION_CHECKED", "RAMPION_TRACE"))
@@ -54,6 +56,11 @@ class Build(build_ext):
         super().copy_extensions_to_source()
 
 
+def installed(name: str) -> str:
+    """The name under which a package or module of the source tree is installed."""
+    return f"rampion.{name}" if name.split(".")[0] == "decoder" else name
+
+
 # What all modules need of memoryviews is compiled once.
 SHARED = "rampion._core._shared"
 shared = Path(FOLDER, "_shared.c")
@@ -61,9 +68,17 @@ if not shared.exists():
     shared.parent.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "cython", "-X", "freethreading_compatible=True", f"--generate-shared={shared}"]
     subprocess.run(command, check=True)
+# Cython looks for `rampion.decoder._core` in a folder of that path.
+shutil.rmtree(Path(FOLDER, "include"), ignore_errors=True)
+include = Path(FOLDER, "include/rampion/decoder/_core")
+include.mkdir(parents=True)
+for header in Path("decoder/_core").glob("*.pxd"):
+    shutil.copy2(header, include)
 sources = sorted([*Path("rampion/_core").glob("*.pyx"), *Path("decoder/_core").glob("*.pyx")])
-modules = [Extension(".".join(source.with_suffix("").parts), [str(source)], **FLAGS) for source in sources]
+modules = [Extension(installed(".".join(source.with_suffix("").parts)), [str(source)], **FLAGS) for source in sources]
 setup(
+    packages=[installed(name) for name in find_packages(include=["rampion", "rampion.*", "decoder", "decoder.*"])],
+    package_dir={"rampion.decoder": "decoder"},
     cmdclass={"build_ext": Build},
     ext_modules=[
         Extension(SHARED, [str(shared)], **FLAGS),
@@ -72,6 +87,7 @@ setup(
             compiler_directives=DIRECTIVES,
             shared_utility_qualified_name=SHARED,
             build_dir=FOLDER,
+            include_path=[".", f"{FOLDER}/include"],
             quiet=True,
             nthreads=os.cpu_count() or 1,
         ),

@@ -8,12 +8,12 @@ the references of the test by models of one, two and three words.
 from __future__ import annotations
 
 import numpy as np
+from rampion.decoder.models import kneser
 from reproduced import asking
 
-from decoder import kneser
-from rampion.cli.workshop.stock import Stock
+from rampion.experiments.runners.inputs import Stock
 from rampion.experiments.scales import SCALES
-from rampion.runs import Run
+from rampion.runs.sets_run import Run
 
 MOST = 500  # sentences of each text
 

@@ -14,20 +14,21 @@ from time import perf_counter
 from typing import TypeVar
 
 import numpy as np
+from rampion.decoder.alignment import align, links
+from rampion.decoder.block_decoder import BlockDecoder
+from rampion.decoder.models import kneser
+from rampion.decoder.models.extract import Settings, build
+from rampion.decoder.search.oracle import Oracle
+from rampion.decoder.search.search import Search
+from rampion.decoder.search.states import MON, Reordering
+from rampion.decoder.text.corpus import Corpus, Parallel
 
-from decoder import align, kneser, links
-from decoder.corpus import Corpus, Parallel
-from decoder.decoder import BlockDecoder
-from decoder.extract import Settings, build
-from decoder.oracle import Oracle
-from decoder.search import Search
-from decoder.states import MON, Reordering
-from rampion.features import Weights
 from rampion.metrics import named
-from rampion.recipes import RECIPES
-from rampion.text import References, Texts
-from rampion.training import train
-from rampion.tuning import judge
+from rampion.store.features import Weights
+from rampion.store.text import References, Texts
+from rampion.training.loop import train
+from rampion.training.recipes import RECIPES
+from rampion.training.tuning import judge
 
 ITERATIONS, K = 6, 100
 T = TypeVar("T")

@@ -19,14 +19,14 @@ import time
 from pathlib import Path
 
 import numpy as np
+from rampion.decoder.remote import Spread
+from rampion.decoder.system import Settings, System
+from rampion.decoder.text.language import Language
 
-from decoder.language import Language
-from decoder.spread import Spread
-from decoder.system import Settings, System
 from rampion.executors import Coordinator, Job, Room, Task, named
 from rampion.formats import container
-from rampion.memory import resident
-from rampion.text import Texts
+from rampion.store.text import Texts
+from rampion.training.memory import resident
 
 SLEEP, TASKS, WORKERS, TURNS = 2.0, 5000, 50, 2
 
@@ -41,7 +41,7 @@ def simulate(folder: Path, count: int) -> None:
     import dask
     import distributed
 
-    from rampion.executors.cluster import SETTINGS
+    from rampion.executors.dask import SETTINGS
 
     room = Room(folder / "room")
     tasks = [Task("bench_executors:nap", "{}", (), n, (n, n + 1)) for n in range(count)]

@@ -24,11 +24,11 @@ import numpy as np
 import scipy.sparse
 from run import table
 
-from rampion.expected import ExpectedBleu
 from rampion.formats.container import release
-from rampion.recipes import RECIPES
-from rampion.solvers import objective
-from rampion.stakes import Batch
+from rampion.losses.expectation import ExpectedBleu
+from rampion.metrics.judging import Batch
+from rampion.optim.solvers import objective
+from rampion.training.recipes import RECIPES
 
 RUNS = 5
 SHARE = 50  # sentences for plain Python
@@ -96,7 +96,8 @@ def show_disk(batch: Batch, folder: Path) -> None:
     """A gradient that finds nothing in memory, and the same files read from one end to the other."""
     weights = np.zeros(len(batch.candidates.features))
     batch = replace(batch)
-    with patch("rampion.groups.tempfile.TemporaryFile", partial(NamedTemporaryFile, prefix="part", delete=False)):
+    named = partial(NamedTemporaryFile, prefix="part", delete=False)
+    with patch("rampion.store.grouped.tempfile.TemporaryFile", named):
         parts = batch.form.parts
     files = sorted(folder.glob("part*"))
     size = sum(file.stat().st_size for file in files)

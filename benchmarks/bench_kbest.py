@@ -17,15 +17,15 @@ from typing import Any
 import numpy as np
 from measure import Run, best
 from numpy.typing import NDArray
+from rampion.decoder import _kernels
+from rampion.decoder.models.blocks import SPECIAL
+from rampion.decoder.models.options import NOTHING, Derivations, Graph
+from rampion.decoder.search.cube import NonLocal, rescored
+from rampion.decoder.search.kbest import Said, kbest
 from run import table
 
-from decoder import _kernels
-from decoder.blocks import SPECIAL
-from decoder.cube import NonLocal, rescored
-from decoder.kbest import Said, kbest
-from decoder.options import NOTHING, Derivations, Graph
-from rampion.text import Texts
-from rampion.vocab import Names
+from rampion.store.names import Names
+from rampion.store.text import Texts
 
 WORDS, PHRASES = 3000, 3000
 Told = tuple[NDArray[Any], ...]
@@ -110,7 +110,7 @@ def with_twins(work: Work, graph: Graph) -> Told:
     kernels = {name: getattr(_kernels, name) for name in homes}
     try:
         for name in kernels:
-            setattr(_kernels, name, getattr(import_module(f"decoder._reference.{homes[name]}"), name))
+            setattr(_kernels, name, getattr(import_module(f"rampion.decoder._reference.{homes[name]}"), name))
         return work(graph)
     finally:
         for name, kernel in kernels.items():

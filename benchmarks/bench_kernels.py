@@ -24,19 +24,19 @@ from sacrebleu.metrics.bleu import BLEU
 from scipy.sparse import csr_array
 
 from rampion._kernels import MODULES
-from rampion.candidates import Candidates, _Work
-from rampion.groups import WORK, Part, _grouped
-from rampion.keys import ABSENT, SLOT, Keys
-from rampion.lists import Lists, Rows
-from rampion.losses import FEAR, HOPE, Contrast
+from rampion.losses.contrast import FEAR, HOPE, Contrast
+from rampion.losses.ranking import COSTMARGIN
 from rampion.metrics.bleu import ORDER, Bleu
+from rampion.metrics.judging import Stakes
 from rampion.metrics.tokens import Tokens, empty_table
-from rampion.passes import Room
-from rampion.ranking import COSTMARGIN
-from rampion.slabs import Fresh, Slabs, _Room
-from rampion.stakes import Stakes
-from rampion.text import References, Texts
-from rampion.vocab import Labels, Names
+from rampion.optim.online_sgd import Room
+from rampion.sets.packed import Fresh, Slabs, _Room
+from rampion.store.candidates import Candidates, _Work
+from rampion.store.grouped import WORK, Part, _grouped
+from rampion.store.keys import ABSENT, SLOT, Keys
+from rampion.store.lists import Lists, Rows
+from rampion.store.names import Labels, Names
+from rampion.store.text import References, Texts
 
 Array = NDArray[Any]
 Numbers = Callable[[], Array | None]

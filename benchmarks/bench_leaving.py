@@ -14,13 +14,14 @@ from time import thread_time
 from typing import TypeVar
 
 import numpy as np
+from rampion.decoder.alignment import align, links
+from rampion.decoder.block_decoder import BATCH, BlockDecoder
+from rampion.decoder.models import kneser
+from rampion.decoder.models.extract import Settings, build
+from rampion.decoder.search.search import search
+from rampion.decoder.text.corpus import Corpus
 
-from decoder import align, kneser, links
-from decoder.corpus import Corpus
-from decoder.decoder import BATCH, BlockDecoder
-from decoder.extract import Settings, build
-from decoder.search import search
-from rampion.text import Texts
+from rampion.store.text import Texts
 
 K, TURN = 100, 512
 T = TypeVar("T")

@@ -14,12 +14,12 @@ from itertools import product
 import numpy as np
 from reproduced import asking, score
 
-from rampion.cli.workshop import Workshop
-from rampion.cli.workshop.real import dense, own
-from rampion.cli.workshop.sets import bleu
 from rampion.experiments import run
+from rampion.experiments.papers.tillmann_zhang.real import SEVEN, SIZES, table_7, table_8
+from rampion.experiments.runners import Workshop
+from rampion.experiments.runners.real import dense, own
+from rampion.experiments.runners.sets import bleu
 from rampion.experiments.samples import BLEU
-from rampion.experiments.tillmann_zhang.real import SEVEN, SIZES, table_7, table_8
 from rampion.metrics.bleu import ORDER
 
 MOVES = (-0.4, -0.2, -0.1, 0.0, 0.1, 0.2, 0.4, 0.7, 1.0)

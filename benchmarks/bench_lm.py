@@ -16,15 +16,15 @@ from pathlib import Path
 from time import process_time
 
 import numpy as np
-from decoder._core.lm import fluency
 from measure import Run, best
+from rampion.decoder._core.lm import fluency
+from rampion.decoder._reference.lm import fluency as twin
+from rampion.decoder.models import arpa, kneser
+from rampion.decoder.models.lm import BEGIN, END, Lm
 from run import table
 
-from decoder import arpa, kneser
-from decoder._reference.lm import fluency as twin
-from decoder.lm import BEGIN, END, Lm
 from rampion.formats import texts as files
-from rampion.text import Texts
+from rampion.store.text import Texts
 
 SENTENCES, LENGTH, WORDS, QUERIES = 50_000, 24, 50_000, 500
 OTHER = np.zeros(256 << 20, np.uint8)

@@ -20,15 +20,15 @@ import numpy as np
 from relevant_sets import PAPER, TRUTHS, RelevantSets
 
 from rampion.executors import Coordinator, Room
-from rampion.executors.cluster import Cluster
+from rampion.executors.dask import Cluster
 from rampion.executors.local import Local
 from rampion.formats import container
-from rampion.formats.records import KIND, Sets
-from rampion.mixing import Here, Learner, Mixing
-from rampion.packing import Numbers, Packing
-from rampion.passes import Passes
-from rampion.ranking import COSTMARGIN
-from rampion.slabs import numbering
+from rampion.losses.ranking import COSTMARGIN
+from rampion.optim.online_sgd import Passes
+from rampion.sets.files import KIND, Sets
+from rampion.sets.packed import numbering
+from rampion.sets.selection import Numbers, Packing
+from rampion.training.mixing import Here, Learner, Mixing
 
 CUTS = [0, TRUTHS, 12, 19, 20]  # candidates of the truths, of 000, and so on
 SOLVER = Passes(rate=0.01, epochs=6, shards=2)

@@ -12,13 +12,12 @@ from functools import partial
 
 import numpy as np
 from measure import Run, best
-
-from decoder import _kernels
-from decoder._reference.oracle import oracle as twin
-from decoder.blocks import Blocks
-from decoder.options import Options, Sentences
-from decoder.oracle import BREVITIES, Limits, Oracle, Truth
-from decoder.states import MON, Reordering
+from rampion.decoder import _kernels
+from rampion.decoder._reference.oracle import oracle as twin
+from rampion.decoder.models.blocks import Blocks
+from rampion.decoder.models.options import Options, Sentences
+from rampion.decoder.search.oracle import BREVITIES, Limits, Oracle, Truth
+from rampion.decoder.search.states import MON, Reordering
 
 LENGTH, CHOICES, LONGEST, WORDS, SENTENCES = 25, 20, 8, 50_000, 64
 Case = tuple[Sentences, Options, Blocks, Truth]

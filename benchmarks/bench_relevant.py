@@ -21,10 +21,10 @@ from relevant_peers import Epoch, Order, Rows, Singles
 from relevant_sets import PAPER, TRUTHS, RelevantSets
 
 from rampion import _kernels
-from rampion.keys import Keys
-from rampion.passes import Passes, Room
-from rampion.ranking import COSTMARGIN
-from rampion.slabs import Fresh, Slabs, numbering
+from rampion.losses.ranking import COSTMARGIN
+from rampion.optim.online_sgd import Passes, Room
+from rampion.sets.packed import Fresh, Slabs, numbering
+from rampion.store.keys import Keys
 
 SMALL = replace(PAPER, sentences=8000)
 TRAINED = 6, 13, 20, 28, 35  # candidates after which there is a training; the last of them come alone

@@ -18,21 +18,21 @@ from pathlib import Path
 from time import perf_counter, process_time
 
 import numpy as np
+from rampion.decoder import _kernels
+from rampion.decoder._reference.search import search as twin
+from rampion.decoder.features.templates import Templates
+from rampion.decoder.models.blocks import Blocks, Vocabularies
+from rampion.decoder.models.lm import Grams, Lm
+from rampion.decoder.models.options import Graph, Options, Sentences
+from rampion.decoder.search.kbest import kbest
+from rampion.decoder.search.model import Model
+from rampion.decoder.search.search import EVERYTHING, Search, in_order, search
+from rampion.decoder.search.states import MON, Reordering
 from searchable import ALL, Searchable, searchable, weighted, zipf
 
-from decoder import _kernels
-from decoder._reference.search import search as twin
-from decoder.blocks import Blocks, Vocabularies
-from decoder.kbest import kbest
-from decoder.lm import Grams, Lm
-from decoder.model import Model
-from decoder.options import Graph, Options, Sentences
-from decoder.search import EVERYTHING, Search, in_order, search
-from decoder.states import MON, Reordering
-from decoder.templates import Templates
-from rampion.keys import Keys
-from rampion.text import Texts
-from rampion.vocab import Names
+from rampion.store.keys import Keys
+from rampion.store.names import Names
+from rampion.store.text import Texts
 
 SENTENCES, FEATURES, LONGEST, ROUNDS = 256, 5_000_000, 8, 3
 SWAP = Reordering()

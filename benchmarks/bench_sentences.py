@@ -10,11 +10,11 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from rampion.cli.workshop import sets
-from rampion.cli.workshop.stock import Stock
+from rampion.experiments.papers.tillmann_zhang.binary import Order, Training, Truth
+from rampion.experiments.runners import sets
+from rampion.experiments.runners.inputs import Stock
 from rampion.experiments.samples import score
 from rampion.experiments.scales import SCALES
-from rampion.experiments.tillmann_zhang.binary import Order, Training, Truth
 
 
 def main() -> None:

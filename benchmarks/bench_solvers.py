@@ -19,13 +19,13 @@ from bench_kernels import Load
 from measure import machine
 from run import table
 
-from rampion.features import Weights
+from rampion.analysis.significance import paired_bootstrap, randomisation
 from rampion.metrics import Bleu, named
-from rampion.recipes import RECIPES, Recipe
-from rampion.significance import paired_bootstrap, randomisation
-from rampion.solvers import objective
-from rampion.stakes import Batch
-from rampion.tuning import judge
+from rampion.metrics.judging import Batch
+from rampion.optim.solvers import objective
+from rampion.store.features import Weights
+from rampion.training.recipes import RECIPES, Recipe
+from rampion.training.tuning import judge
 
 RUNS = 3
 

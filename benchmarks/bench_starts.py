@@ -14,17 +14,17 @@ from typing import cast
 import numpy as np
 from reproduced import asking
 
-from rampion.cli.workshop import Workshop
-from rampion.cli.workshop.tuned import scaled
-from rampion.decoders import decoded
 from rampion.experiments import Row, run
-from rampion.experiments.gimpel_smith import BY_NAME, RAMPION, Tuning, figure_3
-from rampion.experiments.verdicts import Alike
-from rampion.features import Weights
-from rampion.losses import MODEL
-from rampion.recipes import RECIPES
-from rampion.text import Texts
-from rampion.tuning import judge
+from rampion.experiments.claims import Alike
+from rampion.experiments.papers.gimpel_smith import BY_NAME, RAMPION, Tuning, figure_3
+from rampion.experiments.runners import Workshop
+from rampion.experiments.runners.tuned import scaled
+from rampion.losses.contrast import MODEL
+from rampion.store.features import Weights
+from rampion.store.text import Texts
+from rampion.training.decoders import decoded
+from rampion.training.recipes import RECIPES
+from rampion.training.tuning import judge
 
 BETWEEN = np.linspace(0.0, 1.0, 5)
 

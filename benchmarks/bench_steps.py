@@ -10,13 +10,13 @@ from dataclasses import replace
 
 from reproduced import asking
 
-from rampion.cli.workshop import Workshop
-from rampion.cli.workshop.tuned import scaled
 from rampion.experiments import Row, run
-from rampion.experiments.gimpel_smith import MORE, PRO_MORE, RAMPION_MORE, Tuning, table_2
+from rampion.experiments.claims import Above, Quantity
+from rampion.experiments.papers.gimpel_smith import MORE, PRO_MORE, RAMPION_MORE, Tuning, table_2
+from rampion.experiments.runners import Workshop
+from rampion.experiments.runners.tuned import scaled
 from rampion.experiments.samples import score
-from rampion.experiments.verdicts import Above, Quantity
-from rampion.recipes import RECIPES
+from rampion.training.recipes import RECIPES
 
 
 def main() -> None:

@@ -11,11 +11,11 @@ from functools import partial
 
 from reproduced import asking, score
 
-from rampion.cli.workshop.stock import Stock
+from rampion.experiments.papers.tillmann_zhang.binary import FEATURES, ORDERS, table_5
+from rampion.experiments.runners.inputs import Stock
 from rampion.experiments.scales import SCALES
-from rampion.experiments.tillmann_zhang.binary import FEATURES, ORDERS, table_5
-from rampion.records import Keyed
-from rampion.runs import Run
+from rampion.runs.sets_run import Run
+from rampion.sets.records import Keyed
 
 JUMPS = ("JumpOut", "JumpIn")
 PRIORS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.4)

@@ -10,13 +10,14 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from decoder.language import RATES, Language
-from rampion.cli.workshop import Workshop
+from rampion.decoder.text.language import RATES, Language
+
 from rampion.experiments import run
+from rampion.experiments.claims import Above, Quantity
+from rampion.experiments.papers.tillmann_zhang.binary import regression
+from rampion.experiments.runners import Workshop
 from rampion.experiments.samples import score
 from rampion.experiments.scales import SCALES
-from rampion.experiments.tillmann_zhang.binary import regression
-from rampion.experiments.verdicts import Above, Quantity
 
 TASTELESS = RATES._replace(synonym=0.0, dropped=0.0, free=0.0, noise=0.0)
 LANGUAGES = {"usual": RATES, "tasteless": TASTELESS, "unambiguous": TASTELESS._replace(ambiguous=0.0)}

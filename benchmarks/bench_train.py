@@ -12,13 +12,13 @@ import tempfile
 from pathlib import Path
 from time import process_time
 
+from rampion.decoder.system import Settings, System
+from rampion.decoder.text.language import Language
 from relevant_sets import PAPER
 
-from decoder.language import Language
-from decoder.system import Settings, System
-from rampion.recipes import SETS
-from rampion.relevant import Iteration, Lines, Text, train
-from rampion.runs import Run
+from rampion.runs.sets_run import Run
+from rampion.training.recipes import SETS
+from rampion.training.relevant import Iteration, Lines, Text, train
 
 INVENTED, HELD_OUT, REFERENCES = 50_000, 200, 4
 SHORT, WHOLE, THREADS = 2, 30, 2  # iterations

@@ -63,8 +63,8 @@ def files(folder: Path) -> tuple[Path, Path, Path]:
 def prepare(folder: Path, case: str, segments: int | None) -> None:
     import cases
 
-    from rampion.features import Weights
     from rampion.formats import weights
+    from rampion.store.features import Weights
 
     nbest, refs, initial = files(folder)
     cases.write_nbest(nbest, case, segments=segments)
@@ -81,11 +81,11 @@ def steps(folder: Path) -> list[dict[str, Any]]:
         found.append({"step": step, "seconds": process_time() - before, "peak": peak()})
 
     done("start of Python")
-    from rampion.candidates import Candidates
-    from rampion.features import Weights
     from rampion.formats import read_lists, references, weights
-    from rampion.training import ignore, learn
-    from rampion.tuning import judge, recipe_named
+    from rampion.store.candidates import Candidates
+    from rampion.store.features import Weights
+    from rampion.training.loop import ignore, learn
+    from rampion.training.tuning import judge, recipe_named
 
     done("imports")
     nbest, refs, initial = files(folder)

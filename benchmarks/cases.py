@@ -23,9 +23,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from rampion.decoder.text.toy import SOURCE, TARGET, word
 
-from decoder.toy import SOURCE, TARGET, word
-from rampion.text import Texts
+from rampion.store.text import Texts
 
 
 @dataclass(frozen=True, slots=True)

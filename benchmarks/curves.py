@@ -23,12 +23,12 @@ from measure import machine
 from run import table
 
 import rampion
-from rampion.candidates import Candidates
-from rampion.lists import Rows
-from rampion.losses import ORACLE
-from rampion.text import References, Texts
-from rampion.training import Round, Standing
-from rampion.vocab import Names
+from rampion.losses.contrast import ORACLE
+from rampion.store.candidates import Candidates
+from rampion.store.lists import Rows
+from rampion.store.names import Names
+from rampion.store.text import References, Texts
+from rampion.training.loop import Round, Standing
 
 Results = dict[str, Any]
 

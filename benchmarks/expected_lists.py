@@ -20,14 +20,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rampion.candidates import Candidates
-from rampion.features import Features
+from rampion.arrays import ends
 from rampion.formats import store
-from rampion.lists import Lists
 from rampion.metrics.column import Column
-from rampion.spans import ends
-from rampion.stakes import Batch, Stakes
-from rampion.text import Texts
+from rampion.metrics.judging import Batch, Stakes
+from rampion.store.candidates import Candidates
+from rampion.store.features import Features
+from rampion.store.lists import Lists
+from rampion.store.text import Texts
 
 STEP = 500  # sentences made at a time
 NONE = np.uint32(0xFFFFFFFF)

@@ -1,6 +1,7 @@
 """One Costmargin pass (S10.5, eq. 7) as it is usually written: over ids of features, candidate by candidate.
 
-All take the steps of `rampion.ranking.COSTMARGIN` in the order given, and answer how many visits moved the weights.
+All take the steps of `rampion.losses.ranking.COSTMARGIN` in the order given, and return how many visits moved the
+weights.
 """
 
 from __future__ import annotations

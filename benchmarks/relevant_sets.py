@@ -26,7 +26,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from rampion.records import Records
+from rampion.sets.records import Records
 
 EXPONENT, SHIFT = 1.05, 30.0  # of Zipf and Mandelbrot
 NONE, START = 31, 30  # in place of a variant

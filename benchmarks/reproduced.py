@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from decoder.corpus import Parallel
-from rampion.cli.workshop.sets import bleu
+from rampion.decoder.text.corpus import Parallel
+
+from rampion.experiments.runners.sets import bleu
 from rampion.experiments.samples import BLEU
 from rampion.protocols import KeyedDecoder
-from rampion.records import Keyed
+from rampion.sets.records import Keyed
 
 
 def asking(doc: str | None) -> argparse.ArgumentParser:

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from rampion.decoder import _kernels
+from rampion.decoder.models.blocks import START, UNKNOWN, Blocks
+from rampion.decoder.models.options import Sentences
 
-from decoder import _kernels
-from decoder.blocks import START, UNKNOWN, Blocks
-from decoder.options import Sentences
-from rampion.keys import Keys
+from rampion.store.keys import Keys
 
 VOCABULARY = 50_000
 BATCH = 64

@@ -1,5 +1,4 @@
-"""The bundled decoder. It imports rampion; rampion never imports it, and meets it only through the Decoder protocol.
+"""The bundled decoder: monotone and swap block sequences with orientation features. It imports the rest of rampion.
 
-    corpus → links → align → jumps → blocks → extract, lm → templates, dense → states →
-    options → model → search → kbest, oracle, lattice
+    text → alignment → models → features → search → block_decoder → binary_decoder, count_decoder → remote, system
 """

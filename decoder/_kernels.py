@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from decoder._reference.search import search as _plainly
+from rampion.decoder._reference.search import search as _plainly
+
 from rampion._kernels import opened
 
 search_plainly = _plainly  # for templates of pairs, which are Python
@@ -31,23 +32,23 @@ MODULES: dict[str, tuple[str, ...]] = {
 }
 
 if TYPE_CHECKING:  # types come from the twins
-    from decoder._reference.align import best, collect, model_one, normalise
-    from decoder._reference.cube import cube
-    from decoder._reference.emit import emit, say, worth
-    from decoder._reference.extract import extract, tally
-    from decoder._reference.grams import fire
-    from decoder._reference.hmm import hmm
-    from decoder._reference.kbest import kbest
-    from decoder._reference.lexical import lexical
-    from decoder._reference.lexicon import chances, locate, tabulate, transpose
-    from decoder._reference.lm import fluency, graft
-    from decoder._reference.match import match
-    from decoder._reference.model import assess, sift
-    from decoder._reference.oracle import oracle
-    from decoder._reference.passes import distances
-    from decoder._reference.phrases import index, number
-    from decoder._reference.search import search
-    from decoder._reference.spell import phrase, spell
-    from decoder._reference.symmetrise import symmetrise
+    from rampion.decoder._reference.align import best, collect, model_one, normalise
+    from rampion.decoder._reference.cube import cube
+    from rampion.decoder._reference.emit import emit, say, worth
+    from rampion.decoder._reference.extract import extract, tally
+    from rampion.decoder._reference.grams import fire
+    from rampion.decoder._reference.hmm import hmm
+    from rampion.decoder._reference.kbest import kbest
+    from rampion.decoder._reference.lexical import lexical
+    from rampion.decoder._reference.lexicon import chances, locate, tabulate, transpose
+    from rampion.decoder._reference.lm import fluency, graft
+    from rampion.decoder._reference.match import match
+    from rampion.decoder._reference.model import assess, sift
+    from rampion.decoder._reference.oracle import oracle
+    from rampion.decoder._reference.passes import distances
+    from rampion.decoder._reference.phrases import index, number
+    from rampion.decoder._reference.search import search
+    from rampion.decoder._reference.spell import phrase, spell
+    from rampion.decoder._reference.symmetrise import symmetrise
 else:
-    globals().update(opened("decoder", MODULES))
+    globals().update(opened("rampion.decoder", MODULES))

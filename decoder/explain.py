@@ -9,17 +9,17 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+from rampion.decoder.block_decoder import Batch, BlockDecoder
+from rampion.decoder.features.dense import spoken
+from rampion.decoder.features.templates import leaving
+from rampion.decoder.models.blocks import COLUMNS, IDENTITY, LEARNT
+from rampion.decoder.models.options import Derivations, Graph
+from rampion.decoder.search.kbest import kbest
+from rampion.decoder.search.states import DISCONTINUOUS, MONOTONE, ORIENTATION, Reordering, State
 
-from decoder.blocks import COLUMNS, IDENTITY, LEARNT
-from decoder.decoder import Batch, BlockDecoder
-from decoder.dense import spoken
-from decoder.kbest import kbest
-from decoder.options import Derivations, Graph
-from decoder.states import DISCONTINUOUS, MONOTONE, ORIENTATION, Reordering, State
-from decoder.templates import leaving
-from rampion.records import Weighing
-from rampion.spans import chained
-from rampion.text import Texts
+from rampion.arrays import chained
+from rampion.sets.records import Weighing
+from rampion.store.text import Texts
 
 LETTERS = "RLN"
 FORES = COLUMNS.index("ForeM"), len(COLUMNS) + LEARNT.index("LearntForeM")

@@ -11,17 +11,18 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+from rampion.decoder.alignment import align, links
+from rampion.decoder.alignment.links import Alignment
+from rampion.decoder.binary_decoder import KeyedBlockDecoder
+from rampion.decoder.block_decoder import BlockDecoder
+from rampion.decoder.models import extract, kneser, lm
+from rampion.decoder.models.blocks import BlockSet
+from rampion.decoder.models.lm import Lm
+from rampion.decoder.search.search import Search
+from rampion.decoder.search.states import Reordering
+from rampion.decoder.text.corpus import Corpus, Parallel, Rows
+from rampion.decoder.text.coverage import covering
 
-from decoder import align, extract, kneser, links, lm
-from decoder.blocks import BlockSet
-from decoder.corpus import Corpus, Parallel, Rows
-from decoder.covering import covering
-from decoder.decoder import BlockDecoder
-from decoder.keyed import KeyedBlockDecoder
-from decoder.links import Alignment
-from decoder.lm import Lm
-from decoder.search import Search
-from decoder.states import Reordering
 from rampion.errors import InputError, RecipeError, StoreError
 from rampion.formats.files import FilePath, replacing
 

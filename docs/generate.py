@@ -1,8 +1,8 @@
 """Refresh the generated parts of the pages: python docs/generate.py [--run] [--measure].
 
-A page holds `<!-- NAME -->` and `<!-- /NAME -->`; between them stands the answer of PARTS[NAME]. tests/test_docs.py
-checks that it is fresh, but for what is measured: --measure tunes every recipe on the lists of `rampion demo lists`,
-and runs `rampion demo`.
+A page holds `<!-- NAME -->` and `<!-- /NAME -->`; between them stands the answer of PARTS[NAME]. A test
+(tests/house/test_docs.py) checks that it is fresh, but for what is measured: --measure tunes every recipe on the lists
+of `rampion demo lists`, and runs `rampion demo`.
 --run runs the commands of the console blocks, and writes down what they print.
 """
 
@@ -55,13 +55,13 @@ def code(names: Iterable[str]) -> str:
 
 
 def recipes() -> str:
-    from rampion.recipes import RECIPES, described
+    from rampion.training.recipes import RECIPES, described
 
-    source = (ROOT / "rampion/recipes.py").read_text("utf-8").splitlines()
+    source = (ROOT / "rampion/training/recipes.py").read_text("utf-8").splitlines()
     lines = {name: next(n for n, line in enumerate(source, 1) if f'"{name}":' in line) for name in RECIPES}
     rows = [
-        [f"[`{name}`](../rampion/recipes.py#L{lines[name]})", *sides(row), row["solver"], row["policy"], cost(recipe),
-         f"`{row['cite']}`", row["note"]]
+        [f"[`{name}`](../rampion/training/recipes.py#L{lines[name]})", *sides(row), row["solver"], row["policy"],
+         cost(recipe), f"`{row['cite']}`", row["note"]]
         for name, recipe in RECIPES.items()
         for row in [described(recipe)]
     ]  # fmt: skip
@@ -72,15 +72,15 @@ def sets() -> str:
     """The recipes of relevant sets."""
     from dataclasses import MISSING, fields
 
-    from rampion.recipes import SETS, SetRecipe, described_set
+    from rampion.training.recipes import SETS, SetRecipe, described_set
 
-    source = (ROOT / "rampion/recipes.py").read_text("utf-8").splitlines()
+    source = (ROOT / "rampion/training/recipes.py").read_text("utf-8").splitlines()
     lines = {name: next(n for n, line in enumerate(source, 1) if f'"{name}":' in line) for name in SETS}
     usual = {field.name: field.default for field in fields(SetRecipe) if field.default not in (MISSING, "")}
     usual |= {field.name: field.default for field in fields(SETS["costmargin"].solver)}
     told = [*usual.keys() - {"learn", "cite"}]
     rows = [
-        [f"[`{name}`](../rampion/recipes.py#L{lines[name]})", f"`{row['loss']}`", row["truth"], row["learn"],
+        [f"[`{name}`](../rampion/training/recipes.py#L{lines[name]})", f"`{row['loss']}`", row["truth"], row["learn"],
          ", ".join(f"{setting} {shown(value)}" for setting, value in recipe.settings().items()
                    if setting in told and usual[setting] != value),
          f"`{row['cite']}`", row["note"]]
@@ -94,7 +94,7 @@ def sets() -> str:
 
 def algorithms() -> str:
     """The recipes, briefly."""
-    from rampion.recipes import RECIPES, described
+    from rampion.training.recipes import RECIPES, described
 
     rows = ([f"`{name}`", *sides(row), row["solver"], f"`{row['cite']}`"]
             for name, recipe in RECIPES.items() for row in [described(recipe)])  # fmt: skip
@@ -114,7 +114,7 @@ def settings() -> str:
     """Every number of every recipe; the defaults of a recipe stand above."""
     from dataclasses import MISSING, fields
 
-    from rampion.recipes import RECIPES, Recipe
+    from rampion.training.recipes import RECIPES, Recipe
 
     usual = {field.name: field.default for field in fields(Recipe) if field.default not in (MISSING, "")}
     rows = ([f"`{name}`", ", ".join(f"{setting} {shown(value)}" for setting, value in recipe.settings().items()
@@ -130,8 +130,8 @@ def shown(value: Any) -> str:
 
 
 def losses() -> str:
-    from rampion.losses import LOSSES
-    from rampion.recipes import RECIPES, described
+    from rampion.losses.contrast import LOSSES
+    from rampion.training.recipes import RECIPES, described
 
     rows = []
     for name, loss in LOSSES.items():
@@ -165,8 +165,8 @@ def metrics() -> str:
 
 
 def flow(name: str) -> tuple[str, ...]:
-    """A law of tests/test_architecture.py."""
-    tree = ast.parse((ROOT / "tests/test_architecture.py").read_text("utf-8"))
+    """A law of tests/house/test_architecture.py."""
+    tree = ast.parse((ROOT / "tests/house/test_architecture.py").read_text("utf-8"))
     return next(
         tuple(ast.literal_eval(node.value))
         for node in tree.body
@@ -179,7 +179,8 @@ def rooms(package: str = "rampion", law: str = "FLOW") -> str:
     for place in flow(law):
         for name in place.split():
             if name != "__main__" and (path := home(package, name)):
-                module = import_module(package if name == "__init__" else f"{package}.{name}")
+                whole = {"decoder": "rampion.decoder"}.get(package, package)
+                module = import_module(whole if name == "__init__" else f"{whole}.{name}")
                 rows.append([f"[`{package if name == '__init__' else name}`](../{path})", first_sentence(module)])
     return table(["room", "what it holds"], rows)
 
@@ -195,17 +196,17 @@ def home(package: str, room: str) -> str | None:
 
 
 def kernels(package: str = "rampion") -> str:
-    rows = []
+    rows, folder = [], package.split(".")[-1]
     for module, names in import_module(f"{package}._kernels").MODULES.items():
         twin = import_module(f"{package}._reference.{module}")
         for name in names:
-            where = f"[`{module}.pyx`](../{package}/_core/{module}.pyx), [twin](../{package}/_reference/{module}.py)"
+            where = f"[`{module}.pyx`](../{folder}/_core/{module}.pyx), [twin](../{folder}/_reference/{module}.py)"
             rows.append([f"`{name}`", where, first_sentence(getattr(twin, name))])
     return table(["kernel", "where", "what it does"], rows)
 
 
 def decoder_kernels() -> str:
-    return kernels("decoder")
+    return kernels("rampion.decoder")
 
 
 def errors() -> str:
@@ -367,9 +368,9 @@ def measured() -> str:
     import numpy as np
 
     import rampion
+    from rampion.analysis.significance import paired_bootstrap, spread
     from rampion.cli.demo_lists import lists as run_demo
-    from rampion.significance import paired_bootstrap, spread
-    from rampion.sweep import random
+    from rampion.training.comparison import random
 
     with tempfile.TemporaryDirectory() as folder:
         run_demo(seed=1, segments=800, k=100, out=Path(folder), as_json=True)

@@ -18,7 +18,7 @@ from itertools import chain, pairwise
 from pathlib import Path
 
 import rampion
-from rampion.losses import ORACLE
+from rampion.losses.contrast import ORACLE
 
 LISTED = 50  # candidates a list
 SURENESS = 16.0  # how often the same evidence counts

@@ -17,11 +17,11 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from rampion.decoder.text.toy import INITIAL, Hypothesis, Record, task
 
 import rampion
-from decoder.toy import INITIAL, Hypothesis, Record, task
-from rampion.losses import ORACLE
-from rampion.significance import randomisation
+from rampion.analysis.significance import randomisation
+from rampion.losses.contrast import ORACLE
 
 CANDIDATES = 30
 START = {"LM": 0.5, "TM[0]": 0.2, "TM[1]": 0.2, "WordPenalty": -1.0, "Distortion": 0.3}

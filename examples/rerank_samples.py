@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import rampion
-from rampion.losses import ORACLE
+from rampion.losses.contrast import ORACLE
 
 SAMPLES = 24
 START = {"logprob": 1.0, "length": 0.0, "reverse": 0.0}  # what one does without tuning: take the most probable

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from rampion.candidates import Candidates
-    from rampion.features import Weights
-    from rampion.records import Fired, Keyed, KeyRow
-    from rampion.stakes import Batch, Stakes
-    from rampion.text import References, Texts
+    from rampion.metrics.judging import Batch, Stakes
+    from rampion.sets.records import Fired, Keyed, KeyRow
+    from rampion.store.candidates import Candidates
+    from rampion.store.features import Weights
+    from rampion.store.text import References, Texts
 
 Reals = NDArray[np.float64]
 Watch = Callable[[int, Reals], None]  # told the round and the weights after it

@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import NamedTuple
 from unittest import mock
 
-from decoder.toy import INITIAL, task
-from rampion.candidates import Candidates
+from rampion.decoder.text.toy import INITIAL, task
+
 from rampion.cli import main
 from rampion.formats import read_lists, references, write_lists
 from rampion.formats.jsonl import rows_of
 from rampion.formats.jsonl import write as write_jsonl
-from rampion.text import References
-from rampion.vocab import Names
+from rampion.store.candidates import Candidates
+from rampion.store.names import Names
+from rampion.store.text import References
 
 # A process of its own runs on the compiled kernels, which say nothing on stderr, and with Python's own buffers.
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in ("PYTHONUNBUFFERED", "RAMPION_KERNELS")}

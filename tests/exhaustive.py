@@ -1,6 +1,6 @@
 """V(S), all of it, from the words of S10.1 and in its own terms: spans [l, r] counted from 1, both ends included.
 
-Nothing here knows of decoder/states.py. Sequences grow by any block that covers words not yet covered and stands in one
+Nothing here knows of search/states.py. Sequences grow by any block that covers words not yet covered and stands in one
 of the three orientations; which of them fill their gaps is judged when they are complete.
 """
 
@@ -10,9 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
 import numpy as np
-
-from decoder.options import Options, Sentences
-from decoder.states import LEFT, NEUTRAL, RIGHT, Reordering
+from rampion.decoder.models.options import Options, Sentences
+from rampion.decoder.search.states import LEFT, NEUTRAL, RIGHT, Reordering
 
 Span = tuple[int, int]
 BOUNDARY = (0, 0)

@@ -8,9 +8,9 @@ from itertools import pairwise, product
 
 import numpy as np
 
-from rampion.records import Fired, Keyed, KeyRow
-from rampion.relevant import Lines, Text
-from rampion.text import References, Texts
+from rampion.sets.records import Fired, Keyed, KeyRow
+from rampion.store.text import References, Texts
+from rampion.training.relevant import Lines, Text
 
 WORDS = 12
 BATCH = 7

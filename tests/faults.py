@@ -21,8 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 from command import good, rampion, start, write_task
-
-from decoder.language import Language
+from rampion.decoder.text.language import Language
 
 SECONDS = 40.0  # for kills of one kind
 TRIES = 12  # before a run may go on to its end
@@ -167,10 +166,12 @@ def bits_flipped(bench: Bench) -> Count:
         bench.system / "system.blocks": None,
         bench.system / "system.lm": None,
     }
-    from decoder.blocks import BlockSet
-    from decoder.lm import read as read_lm
+    from rampion.decoder.models.blocks import BlockSet
+    from rampion.decoder.models.lm import read as read_lm
+
     from rampion.errors import InputError
-    from rampion.formats import container, records, store
+    from rampion.formats import container, store
+    from rampion.sets import files as records
 
     readers = [store.read, records.read, lambda path: container.read(path, "keyed weights"), BlockSet.read, read_lm]
     tried = found = 0

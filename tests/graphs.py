@@ -5,9 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-
-from decoder.kbest import Said
-from decoder.options import NOTHING, Graph
+from rampion.decoder.models.options import NOTHING, Graph
+from rampion.decoder.search.kbest import Said
 
 WORDS = 4
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from rampion.candidates import Candidates, pack
-from rampion.features import Features
-from rampion.lists import Rows
-from rampion.text import Texts
+from rampion.store.candidates import Candidates, pack
+from rampion.store.features import Features
+from rampion.store.lists import Rows
+from rampion.store.text import Texts
 
 
 @st.composite

@@ -9,8 +9,8 @@ The text of a sentence is <s>, the words, </s>. Each position after <s> scores t
 with each different word before it. Twin: decoder/_reference/cube.py
 """
 
-from decoder._core.derive cimport NOTHING, Item, is_new, rise, sink, sort, speak, write
-from decoder._core.grams cimport BITS, END, START, code, is_first, is_triggered, trigger, weight_of
+from rampion.decoder._core.derive cimport NOTHING, Item, is_new, rise, sink, sort, speak, write
+from rampion.decoder._core.grams cimport BITS, END, START, code, is_first, is_triggered, trigger, weight_of
 from rampion._core.types cimport byte_t, id_t, key_t, real, row_t
 
 

@@ -3,7 +3,7 @@
 Twin: decoder/_reference/grams.py
 """
 
-from decoder._core.derive cimport speak
+from rampion.decoder._core.derive cimport speak
 from rampion._core.types cimport byte_t, id_t, key_t, real, row_t
 
 

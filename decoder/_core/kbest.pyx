@@ -7,7 +7,7 @@ last is missing there, until the next derivation of its origin is known; that on
 Twin: decoder/_reference/kbest.py
 """
 
-from decoder._core.derive cimport NOTHING, Item, is_new, pile, rise, sink, write
+from rampion.decoder._core.derive cimport NOTHING, Item, is_new, pile, rise, sink, write
 from rampion._core.types cimport id_t, real, row_t
 
 cdef enum:

@@ -5,7 +5,7 @@ Twin: decoder/_reference/lexical.py
 
 from libc.math cimport log
 
-from decoder._core.lexicon cimport chance
+from rampion.decoder._core.lexicon cimport chance
 from rampion._core.types cimport id_t, key_t, real, row_t, small_t
 
 

@@ -1,4 +1,4 @@
-"""Queries of the language model of decoder/lm.py; the search calls predict, the kernels of lm.pyx do too.
+"""Queries of the language model of decoder/models/lm.py; the search calls predict, the kernels of lm.pyx do too.
 
 One walk from a word towards its past gives the probability of the word and the state after it. Logarithms are base 10
 inside the tables, as in ARPA files, and natural when they leave.

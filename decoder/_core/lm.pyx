@@ -1,4 +1,4 @@
-"""The language model of decoder/lm.py: n-grams into the table, and the log-probabilities of texts.
+"""The language model of decoder/models/lm.py: n-grams into the table, and the log-probabilities of texts.
 
 Twin: decoder/_reference/lm.py
 """

@@ -1,4 +1,4 @@
-"""The moves of decoder/states.py, as kernels see them."""
+"""The moves of decoder/search/states.py, as kernels see them."""
 
 from rampion._core.types cimport row_t
 

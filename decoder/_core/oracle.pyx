@@ -1,4 +1,4 @@
-"""The block sequences of highest BLEU (S10.4): a beam over the states of decoder/states.py, a stack per words covered.
+"""The block sequences of highest BLEU (S10.4): a beam over the states of search/states.py, a stack per words covered.
 
 The n-grams of a sentence's references are an automaton: a step leads from the longest suffix of up to three words that
 they hold to the longest of up to four. Each n-gram owns as many bits as it may match; a hypothesis sets one per match,
@@ -10,7 +10,7 @@ Twin: decoder/_reference/oracle.py
 from libc.math cimport INFINITY, exp, fabs
 from libc.stdint cimport int32_t
 
-from decoder._core.moves cimport NO_GAP
+from rampion.decoder._core.moves cimport NO_GAP
 from rampion._core.types cimport id_t, key_t, real, row_t
 
 cdef enum:
@@ -328,7 +328,7 @@ cdef row_t _expand(frame_t f, row_t h, row_t k, const row_t[::1] spans, const ph
                    const id_t[::1] letters, const gram_t[::1] grams, const id_t[::1] moves, const row_t[::1] bounds,
                    const real[::1] scales, stack_t[::1] stacks, entry_t[::1] entries, entry_t[::1] spare,
                    id_t[::1] vacant, hypothesis_t[::1] all, key_t[:, ::1] bits) except -1 nogil:
-    """Every way of decoder/states.py to go on; a gap opens only where one phrase can fill it. How many words said."""
+    """Every way of search/states.py to go on; a gap opens only where one phrase can fill it. How many words said."""
     cdef row_t start, end, cell, free = all[h].free, said = 0, reach = f.reach
     if all[h].gap != NO_GAP:
         start, end = all[h].gap, all[h].start

@@ -1,4 +1,4 @@
-"""What the search writes in its work arrays; decoder/search.py holds the same types for numpy.
+"""What the search writes in its work arrays; decoder/search/search.py holds the same types for numpy.
 
 Options are numbered within their sentence from 1 on; 0 is the boundary.
 """

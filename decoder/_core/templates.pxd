@@ -1,11 +1,11 @@
-"""Keys of the feature templates of decoder/templates.py, written into a buffer by those who score and who list them.
+"""Keys of the feature templates of features/templates.py, written into a buffer by those who score and who list them.
 
 Each function writes the keys that the templates in `mask` fire (bit t of mask: template t) from keys[at] on and
 returns where it stopped; room() says how many keys a block can fire at most, with all that concerns its predecessor.
 Twin: decoder/_reference/templates.py
 """
 
-from decoder._core.moves cimport backward_of, orientation_of
+from rampion.decoder._core.moves cimport backward_of, orientation_of
 from rampion._core.types cimport id_t, key_t, row_t
 
 cdef enum:

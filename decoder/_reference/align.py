@@ -9,13 +9,12 @@ import math
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from decoder._reference.emissions import places, sentences
+from rampion.decoder._reference.emissions import places, sentences
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-    from decoder.align import Pairs
+    from rampion.decoder.alignment.align import Pairs
 
 
 def model_one(

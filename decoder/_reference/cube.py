@@ -10,12 +10,12 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from decoder._reference.kbest import kept
+from rampion.decoder._reference.kbest import kept
 
 if TYPE_CHECKING:
-    from decoder.cube import NonLocal, Work
-    from decoder.kbest import Said
-    from decoder.options import Derivations, Graph
+    from rampion.decoder.models.options import Derivations, Graph
+    from rampion.decoder.search.cube import NonLocal, Work
+    from rampion.decoder.search.kbest import Said
 
 BITS, TRIGGER = 21, 1 << 63
 
@@ -36,7 +36,7 @@ def cube(
     Every node keeps n derivations, the goal `looks` if that is more; all, if there are no more: then this is exact.
     If work.seen has room, only the best of those that say the same words are filled in.
     """
-    from decoder.cube import searched
+    from rampion.decoder.search.cube import searched
 
     weights = dict(zip(features.keys.tolist(), features.weights.tolist(), strict=True))
     triggered = features.triggered.tolist()

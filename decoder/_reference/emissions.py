@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-    from decoder.align import Pairs
+    from rampion.decoder.alignment.align import Pairs
 
 
 def places(pairs: Pairs, flipped: bool, first: int, last: int) -> Iterator[tuple[int, int, int, list[slice]]]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from decoder._reference.templates import (
+from rampion.decoder._reference.templates import (
     USER,
     block_keys,
     join_keys,
@@ -18,17 +18,17 @@ from decoder._reference.templates import (
     move_keys,
     source_keys,
 )
-from decoder.states import BACKWARD, CLOSE, FILL, FORWARD, OPEN, ORIENTATION, REOPEN, STEP
+from rampion.decoder.search.states import BACKWARD, CLOSE, FILL, FORWARD, OPEN, ORIENTATION, REOPEN, STEP
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+    from rampion.decoder.features.dense import Distortion
+    from rampion.decoder.features.templates import Extras
+    from rampion.decoder.models.blocks import Blocks
+    from rampion.decoder.models.options import Derivations, Options, Sentences
 
-    from decoder.blocks import Blocks
-    from decoder.dense import Distortion
-    from decoder.options import Derivations, Options, Sentences
-    from decoder.templates import Extras
-    from rampion.text import Texts
+    from rampion.store.text import Texts
 
 IDENTITY, BOUNDARY, START, RATES = 0, 1, 1, 2
 BACK, FORE, PHRASES, WORDS, JUMP, JUMP_OUT, JUMP_IN, LM, LM_FIRST, LM_REST = 5, 8, *range(11, 19)

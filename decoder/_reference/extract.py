@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-    from decoder.extract import Spans
-    from decoder.links import Alignment, Words
+    from rampion.decoder.alignment.links import Alignment, Words
+    from rampion.decoder.models.extract import Spans
 
 
 def extract(

@@ -8,15 +8,14 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from decoder._reference.cube import BITS, TRIGGER
+from rampion.decoder._reference.cube import BITS, TRIGGER
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-    from decoder.cube import NonLocal
-    from decoder.kbest import Said
-    from decoder.options import Derivations
+    from rampion.decoder.models.options import Derivations
+    from rampion.decoder.search.cube import NonLocal
+    from rampion.decoder.search.kbest import Said
 
 START, END = 1, 2
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from decoder._reference.emissions import sentences
+from rampion.decoder._reference.emissions import sentences
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-    from decoder.align import Pairs
+    from rampion.decoder.alignment.align import Pairs
 
 
 def hmm(

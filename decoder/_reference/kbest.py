@@ -12,8 +12,8 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from decoder.kbest import Said, Work
-    from decoder.options import Derivations, Graph
+    from rampion.decoder.models.options import Derivations, Graph
+    from rampion.decoder.search.kbest import Said, Work
 
 NOTHING = 0xFFFFFFFF
 Item = tuple[float, int, int]  # the score's negative, the last edge, the rank at its origin of what it continues

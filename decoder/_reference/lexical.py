@@ -13,8 +13,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from decoder.align import Lexicon
+    from rampion.decoder.alignment.align import Lexicon
 
 
 def lexical(

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-    from decoder.align import Lexicon, Uses
-    from decoder.links import Words
+    from rampion.decoder.alignment.align import Lexicon, Uses
+    from rampion.decoder.alignment.links import Words
 
 
 def tabulate(

@@ -1,4 +1,4 @@
-"""The language model of decoder/lm.py: n-grams into the table, and the log-probabilities of texts.
+"""The language model of decoder/models/lm.py: n-grams into the table, and the log-probabilities of texts.
 
 Twin: decoder/_core/lm.pyx (and lm.pxd)
 """
@@ -13,8 +13,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from decoder.lm import Array, Table
+    from rampion.decoder.models.lm import Array, Table
 
 FULL, TWICE, NO_HISTORY = 1, 2, 3
 NO_WORD, ABSENT, NOTHING_FOLLOWS, WHOLE = 0xFFFFFFFF, -1, -0.0, 0xFFFFFFFFFFFFFFFF

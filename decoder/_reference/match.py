@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-    from decoder.blocks import Blocks
-    from decoder.options import Sentences
+    from rampion.decoder.models.blocks import Blocks
+    from rampion.decoder.models.options import Sentences
 
 
 def match(

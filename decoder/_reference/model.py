@@ -8,7 +8,7 @@ from __future__ import annotations
 from math import copysign
 from typing import TYPE_CHECKING, Any
 
-from decoder._reference import templates
+from rampion.decoder._reference import templates
 
 if TYPE_CHECKING:
     import numpy as np

@@ -1,4 +1,4 @@
-"""The block sequences of highest BLEU (S10.4): a beam over the states of decoder/states.py, a stack per words covered.
+"""The block sequences of highest BLEU (S10.4): a beam over the states of search/states.py, a stack per words covered.
 
 Twin: decoder/_core/oracle.pyx
 """
@@ -11,9 +11,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from decoder.blocks import Blocks
-    from decoder.options import Options, Sentences
-    from decoder.oracle import Found, Limits, Truth, Work
+    from rampion.decoder.models.blocks import Blocks
+    from rampion.decoder.models.options import Options, Sentences
+    from rampion.decoder.search.oracle import Found, Limits, Truth, Work
 
 ORDER, IDENTITY, NO_GAP = 4, 0, -1
 CLIPPED, UNCLIPPED, PLUS_ONE, NO_PENALTY = range(4)

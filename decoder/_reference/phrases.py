@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-    from decoder.blocks import Phrases
+    from rampion.decoder.models.blocks import Phrases
 
 
 def number(

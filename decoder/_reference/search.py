@@ -14,10 +14,10 @@ from __future__ import annotations
 from math import inf
 from typing import Any, NamedTuple
 
-from decoder._reference import templates
-from decoder._reference.model import Fluency, summed, summed_up, weights_of
-from decoder._reference.model import State as History
-from decoder.states import FILL, NO_GAP, OPEN, ORIENTATION, REOPEN, Reordering, State
+from rampion.decoder._reference import templates
+from rampion.decoder._reference.model import Fluency, summed, summed_up, weights_of
+from rampion.decoder._reference.model import State as History
+from rampion.decoder.search.states import FILL, NO_GAP, OPEN, ORIENTATION, REOPEN, Reordering, State
 
 HALVINGS = 40
 SMALL = 1e-9

@@ -8,14 +8,14 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from decoder._reference.templates import H1, H2, P1, P2, P3, P4, P5, T1, T2, USER, W1, W2, W3, W4
+from rampion.decoder._reference.templates import H1, H2, P1, P2, P3, P4, P5, T1, T2, USER, W1, W2, W3, W4
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+    from rampion.decoder.models.blocks import Blocks
 
-    from decoder.blocks import Blocks
-    from rampion.text import Texts
+    from rampion.store.text import Texts
 
 TURNS, SWINGS, JUMPS, LENGTHS = slice(13, 16), slice(16, 19), slice(19, 25), slice(25, None)
 WORD, PHRASE, BLOCK = (1 << 19) - 1, (1 << 29) - 1, (1 << 32) - 1

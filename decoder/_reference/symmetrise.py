@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-    from decoder.links import Alignment
+    from rampion.decoder.alignment.links import Alignment
 
 
 def symmetrise(

@@ -1,4 +1,4 @@
-"""Keys of the feature templates of decoder/templates.py: each function lists those that the templates in mask fire.
+"""Keys of the feature templates of features/templates.py: each function lists those that the templates in mask fire.
 
 Twin: decoder/_core/templates.pxd
 """

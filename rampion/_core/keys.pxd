@@ -1,4 +1,4 @@
-"""The feature table of rampion.keys.Keys: exact 64-bit keys, open addressing, linear probing; key 0 marks a free slot.
+"""The feature table of store.keys.Keys: exact 64-bit keys, open addressing, linear probing; key 0 marks a free slot.
 
 Shared by keys.pyx and the decoder's search. Multiplying a mixed key by the number of slots and keeping the upper 64
 bits gives its home, so that a table may have any size. A free slot has weight 0: whoever seeks a key that is not

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from rampion._reference.pull import pull
 
 if TYPE_CHECKING:
-    from rampion.lists import Offsets, Reals
+    from rampion.store.lists import Offsets, Reals
 
     Stance = tuple[Reals, float, Reals]  # the third number of each candidate is for epoch alone
 

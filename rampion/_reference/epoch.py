@@ -15,7 +15,7 @@ from rampion._reference.pull import pull
 from rampion._reference.segment import Plain
 
 if TYPE_CHECKING:
-    from rampion.lists import Lists, Offsets, Reals
+    from rampion.store.lists import Lists, Offsets, Reals
 
     Stance = tuple[Reals, float, Reals]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rampion._reference.segment import Plain
 
 if TYPE_CHECKING:
-    from rampion.lists import Lists, Reals
+    from rampion.store.lists import Lists, Reals
 
 
 def gather(lists: Lists, slopes: Reals, scratch: Reals, gradient: Reals) -> None:

@@ -9,8 +9,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rampion.groups import Places
-    from rampion.lists import Ids, Lists, Offsets
+    from rampion.store.grouped import Places
+    from rampion.store.lists import Ids, Lists, Offsets
 
 
 def group(

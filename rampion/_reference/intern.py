@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from rampion.vocab import Names
+    from rampion.store.names import Names
 
 
 def intern(text: NDArray[np.uint8], bounds: NDArray[np.int64], start: int, table: Names, ids: NDArray[np.int64]) -> int:

@@ -13,7 +13,7 @@ from rampion._reference.pull import winner
 from rampion._reference.segment import Plain
 
 if TYPE_CHECKING:
-    from rampion.lists import Lists, Offsets, Reals
+    from rampion.store.lists import Lists, Offsets, Reals
 
 
 def gain(statistics: list[float], background: list[float]) -> float:

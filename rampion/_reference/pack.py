@@ -9,8 +9,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rampion.candidates import _Work
-    from rampion.lists import Ids, Lists, Offsets, Rows
+    from rampion.store.candidates import _Work
+    from rampion.store.lists import Ids, Lists, Offsets, Rows
 
 
 def pack(rows: Rows, picks: Offsets, places: Ids, lists: Lists, work: _Work) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from rampion.vocab import Labels
+    from rampion.store.names import Labels
 
 _DONE, _FULL, _FIELDS, _NO_ID, _NO_TEXT, _NUMBER, _TOTAL, _NO_VALUE, _TWICE, _SIZE = range(10)
 _NUMERAL = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")

@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rampion.slabs import Fresh, Ids, Offsets, Slabs, _Room
+    from rampion.sets.packed import Fresh, Ids, Offsets, Slabs, _Room
 
 LANES, HEAD = 16, 6
 

@@ -12,9 +12,9 @@ import numpy as np
 from rampion._reference.slab import Segment
 
 if TYPE_CHECKING:
-    from rampion.lists import Reals
-    from rampion.passes import Singles
-    from rampion.slabs import Slabs
+    from rampion.optim.online_sgd import Singles
+    from rampion.sets.packed import Slabs
+    from rampion.store.lists import Reals
 
 
 @np.errstate(over="ignore")

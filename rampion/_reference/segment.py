@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rampion.lists import Lists
+    from rampion.store.lists import Lists
 
 
 class Plain:

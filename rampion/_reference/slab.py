@@ -13,7 +13,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rampion.slabs import Slabs
+    from rampion.sets.packed import Slabs
 
 SLAB = 16  # chunks in a slab
 
@@ -38,7 +38,7 @@ class Chunk:
 
 
 class Segment:
-    """A segment's blob, read by the layout of rampion/slabs.py."""
+    """A segment's blob, read by the layout of rampion/sets/packed.py."""
 
     def __init__(self, slabs: Slabs, s: int) -> None:
         self.first, self.end = slabs.bounds[s : s + 2].tolist()

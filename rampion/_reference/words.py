@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from rampion.vocab import Names
+    from rampion.store.names import Names
 
 
 def words(

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from rampion.cli import app, table
+from rampion import console
+from rampion.cli import app
 from rampion.cli.options import Json
 
 EXAMPLE = """
@@ -69,8 +70,8 @@ def align(
     as_json: Json = False,
 ) -> None:
     """Align the words of parallel text: an HMM in both directions that learn to agree."""
-    from decoder import align as aligning
-    from decoder import links
+    from rampion.decoder.alignment import align as aligning
+    from rampion.decoder.alignment import links
     from rampion.errors import FormatError, InputError, RecipeError
     from rampion.formats import texts
     from rampion.formats.files import shown
@@ -89,7 +90,7 @@ def align(
         raise InputError(f"{shown(source)}: holds no lines; expected a sentence in every line")
     lengths = links.lengths_of(sources), links.lengths_of(targets)
     truth = links.read(score, lengths) if score else None
-    live = table.Live(["model", "round", "forward", "backward"], [7, 5, 9, 9], err=True)
+    live = console.Live(["model", "round", "forward", "backward"], [7, 5, 9, 9], err=True)
 
     def watch(told: aligning.Round) -> None:
         live.row([told.model, str(told.number), f"{told.forward:.4f}", f"{told.backward:.4f}"])
@@ -106,12 +107,12 @@ def align(
     links.write(out, found)
     passed = int(((lengths[0] > aligning.LONGEST) | (lengths[1] > aligning.LONGEST)).sum())
     if passed and not program:
-        table.note(f"{passed} pairs with more than {aligning.LONGEST} words on a side were left without points")
+        console.note(f"{passed} pairs with more than {aligning.LONGEST} words on a side were left without points")
     facts: dict[str, object] = {"pairs": len(found), "points": len(found.sources)}
     if truth:
         agreement = links.compare(found, truth)
         facts |= {"precision": agreement.precision, "recall": agreement.recall, "error_rate": agreement.error_rate}
     if as_json:
-        table.show_json(facts, err=out == "-")
+        console.show_json(facts, err=out == "-")
     else:
-        table.show([tuple(facts.values())], list(facts), err=out == "-")
+        console.show([tuple(facts.values())], list(facts), err=out == "-")

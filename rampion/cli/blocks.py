@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from rampion.cli import app, table
+from rampion import console
+from rampion.cli import app
 from rampion.cli.options import Json
-
-if TYPE_CHECKING:
-    from rampion.text import Texts
 
 EXAMPLE = """
 [bold]Examples[/bold]
@@ -83,8 +78,10 @@ def blocks(
     as_json: Json = False,
 ) -> None:
     """Extract pairs of phrases from aligned text, with their probabilities; or look into a file of them."""
-    from decoder.blocks import BlockSet
-    from decoder.extract import Settings, build
+    from rampion.apps.texts import links_of, texts_of
+    from rampion.console import progress
+    from rampion.decoder.models.blocks import BlockSet
+    from rampion.decoder.models.extract import Settings, build
     from rampion.errors import RecipeError
 
     if len(paths) == 1 and not Path(paths[0]).is_dir():
@@ -110,59 +107,6 @@ def blocks(
         report_phrase(found, show, as_json)
 
 
-@contextmanager
-def progress() -> Iterator[Callable[[str, int, int], None]]:
-    """A bar for each pass over the text, on a terminal."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
-        tasks: dict[str, Any] = {}
-
-        def watch(title: str, done: int, total: int) -> None:
-            if title not in tasks:
-                tasks[title] = bar.add_task(title, total=total)
-            bar.update(tasks[title], completed=done)
-
-        yield watch
-
-
-def texts_of(paths: list[str], pair: str | None) -> tuple[Texts, Texts, str | None]:
-    """Source and target of the text to learn from, and where a folder keeps their alignment, if it does."""
-    from decoder.corpus import Corpus
-    from rampion.errors import InputError
-    from rampion.formats import texts
-
-    if len(paths) == 1:
-        corpus = Corpus.load(paths[0], pair)
-        kept = sorted(Path(paths[0]).glob(f"train.{pair or '-'.join(corpus.languages)}.align*"))
-        own = str(kept[0]) if kept and corpus.train.links is not None else None  # one of another version is no use
-        return corpus.train.source, corpus.train.target, own
-    source, target = map(texts.read, paths)
-    if len(source) != len(target):
-        found = f"{paths[1]}: has {len(target)} lines, and {paths[0]} has {len(source)}"
-        raise InputError(f"{found}; expected a translation in every line")
-    return source, target, None
-
-
-def links_of(source: Texts, target: Texts, path: str | None, threads: int | None) -> Any:
-    """The word alignment of the file, or a new one."""
-    from decoder import align, links
-
-    if path is None:
-        rounds = count(1)
-        with progress() as watch:
-            return align.align(
-                source,
-                target,
-                threads=threads,
-                watch=lambda _: watch("aligning", next(rounds), sum(align.ROUNDS)),
-            )
-    lengths = links.lengths_of(source), links.lengths_of(target)
-    return links.read(path, lengths)
-
-
 def report(found: Any, as_json: bool) -> None:
     """How much there is of everything."""
     import numpy as np
@@ -178,26 +122,26 @@ def report(found: Any, as_json: bool) -> None:
         **{name: found.meta[name] for name in ("sentences", "occurrences") if name in found.meta},
     }
     if as_json:
-        table.show_json(facts | {"meta": dict(found.meta)})
+        console.show_json(facts | {"meta": dict(found.meta)})
         return
-    table.show([(name.replace("_", " "), value) for name, value in facts.items()], ["what", "how many"])
+    console.show([(name.replace("_", " "), value) for name, value in facts.items()], ["what", "how many"])
     lengths = np.diff(blocks.source_bounds)[blocks.sources[2:]]
     others = np.diff(blocks.target_bounds)[blocks.targets[2:]]
     typer.echo()
     head = ["source words", *(f"{n}" for n in range(1, int(others.max(initial=0)) + 1))]
     cells = np.zeros((int(lengths.max(initial=0)) + 1, len(head)), np.int64)
     np.add.at(cells, (lengths, others), 1)
-    table.show([(n, *row[1:]) for n, row in enumerate(cells.tolist()) if n], head, title="blocks by target words")
+    console.show([(n, *row[1:]) for n, row in enumerate(cells.tolist()) if n], head, title="blocks by target words")
 
 
 def report_phrase(found: Any, phrase: str, as_json: bool) -> None:
     """The blocks of a source phrase, the most frequent first; probabilities as such, learnt columns as they are."""
     import numpy as np
 
-    from decoder.blocks import COLUMNS
-    from decoder.options import Options, Sentences
+    from rampion.decoder.models.blocks import COLUMNS
+    from rampion.decoder.models.options import Options, Sentences
     from rampion.errors import InputError
-    from rampion.text import Texts
+    from rampion.store.text import Texts
 
     sentences = Sentences.of(Texts.of([phrase]), found.vocabularies.source)
     size = len(sentences.words)
@@ -214,6 +158,6 @@ def report_phrase(found: Any, phrase: str, as_json: bool) -> None:
     listed = [(found.text(row)[1], n, *line) for row, n, line in zip(rows, counts, chances.tolist(), strict=True)]
     head = ["target", "count", *found.blocks.columns]
     if as_json:
-        table.show_json([dict(zip(head, line, strict=True)) for line in listed])
+        console.show_json([dict(zip(head, line, strict=True)) for line in listed])
     else:
-        table.show([(text, n, *(f"{chance:.3g}" for chance in line)) for text, n, *line in listed], head)
+        console.show([(text, n, *(f"{chance:.3g}" for chance in line)) for text, n, *line in listed], head)

@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rampion.cli import app, table
+from rampion import console
+from rampion.cli import app
 from rampion.cli.options import Json
 from rampion.errors import InputError
-from rampion.text import Texts
+from rampion.store.text import Texts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rampion.metrics import Metric
-    from rampion.text import References
+    from rampion.store.text import References
 
 EXAMPLE = """
 [bold]Examples[/bold]
@@ -101,7 +102,7 @@ def compare(
         tested = _tested(judge, paths, rows, test, trials, seed)
         facts.append({"metric": judge.name, "signature": signature, "systems": tested})
     if as_json or style is Format.json:
-        table.show_json(facts)
+        console.show_json(facts)
         return
     PRINTERS[style]([_block(one["metric"], one["systems"]) for one in facts])
     lead = {Format.markdown: "- ", Format.latex: "% "}.get(style, "")
@@ -157,7 +158,7 @@ def _tested(
     metric: Metric, systems: dict[str, list[str]], rows: Sequence[NDArray[Any]], test: Test, trials: int, seed: int
 ) -> list[dict[str, Any]]:
     """What there is to say of every system; its difference is from the first."""
-    from rampion.significance import bootstrap, paired_bootstrap, randomisation, spread
+    from rampion.analysis.significance import bootstrap, paired_bootstrap, randomisation, spread
 
     facts: list[dict[str, Any]] = []
     for (name, outputs), runs in zip(systems.items(), rows, strict=True):
@@ -191,7 +192,7 @@ def _block(metric: str, systems: Sequence[dict[str, Any]]) -> Block:
 
 def _terminal(blocks: Sequence[Block]) -> None:
     for head, rows in blocks:
-        table.show(rows, head)
+        console.show(rows, head)
         typer.echo()
 
 

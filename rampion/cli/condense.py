@@ -6,8 +6,10 @@ from typing import Annotated
 
 import typer
 
-from rampion.cli import app, table
-from rampion.cli.options import Json, read_weights
+from rampion import console
+from rampion.apps.inputs import read_weights
+from rampion.cli import app
+from rampion.cli.options import Json
 
 EXAMPLE = """
 [bold]Examples[/bold]
@@ -51,11 +53,11 @@ def condense(
     With weight 1 each, translations score as they did with the sparse features,
     and the search looks nothing up. Weights of real-valued features stay out.
     """
-    from decoder.blocks import LEARNT, BlockSet
-    from decoder.condense import condensed, shares
-    from decoder.dense import DENSE
-    from rampion.features import Weights
+    from rampion.decoder.features.dense import DENSE
+    from rampion.decoder.models.blocks import LEARNT, BlockSet
+    from rampion.decoder.search.condense import condensed, shares
     from rampion.formats import weights as weights_format
+    from rampion.store.features import Weights
 
     found, learnt = BlockSet.read(blocks), read_weights(weights)
     rows = shares(found, learnt)
@@ -64,11 +66,11 @@ def condense(
         own = {name: weight for name, weight in learnt.items() if name in DENSE}
         weights_format.write(save_weights, Weights.of(own | dict.fromkeys(LEARNT, 1.0)))
     if as_json:
-        table.show_json({label: row._asdict() for label, row in rows.items()})
+        console.show_json({label: row._asdict() for label, row in rows.items()})
         return
     cells = [(label, row.condensed, row.strange, _named(row.columns)) for label, row in rows.items()]
-    table.show(cells, ["template", "weights", "of no block", "column"])
-    table.note(f"wrote {out}")
+    console.show(cells, ["template", "weights", "of no block", "column"])
+    console.note(f"wrote {out}")
 
 
 def _named(columns: tuple[str, ...]) -> str:

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from rampion.cli import app, table
+from rampion import console
+from rampion.cli import app
 from rampion.cli.options import Json
 
 TOY = """
@@ -81,7 +82,7 @@ def toy(
     as_json: Json = False,
 ) -> None:
     """Invent two languages from a seed, and text in them with its true word alignment."""
-    from decoder.language import Language, Rates
+    from rampion.decoder.text.language import Language, Rates
 
     made = Language.invent(seed, Rates(noise=noise, free=free)).corpus(pairs, held_out, references)
     made.write(out)
@@ -113,7 +114,7 @@ def import_(
     as_json: Json = False,
 ) -> None:
     """Read parallel text, clean it, and set text for tuning and testing aside unless it is given."""
-    from decoder.corpus import Cleaning, prepare, read_parallel, split_pair
+    from rampion.decoder.text.corpus import Cleaning, prepare, read_parallel, split_pair
 
     languages, rules = split_pair(pair), Cleaning(longest, ratio)
     tuning, testing = (read_parallel(paths) if paths else None for paths in (dev, test))
@@ -138,12 +139,12 @@ def debian(
     as_json: Json = False,
 ) -> None:
     """Pair the help and the interface of LibreOffice in two languages, as Debian packages install them."""
-    from decoder.corpus import Cleaning, Parallel, prepare, split_pair
-    from decoder.debian import read
+    from rampion.decoder.text.corpus import Cleaning, Parallel, prepare, split_pair
+    from rampion.decoder.text.debian import read
 
     languages, rules = split_pair(pair), Cleaning(longest, ratio)
     found = read(*languages, root)
-    table.note(", ".join(f"{len(text)} pairs of the {kind}" for kind, text in found.items()))
+    console.note(", ".join(f"{len(text)} pairs of the {kind}" for kind, text in found.items()))
     parts = Parallel.join(list(found.values())), None, None
     with _progress(parts) as tick:
         made, dropped = prepare(languages, parts, (dev_pairs, test_pairs), rules, tokenise, lower, tick)
@@ -171,15 +172,15 @@ def filter_(
     """Keep only training pairs that a test needs: every substring of it that any pair holds stays in one."""
     from dataclasses import replace
 
-    from decoder.corpus import Corpus, read_lines
-    from decoder.covering import covering
+    from rampion.decoder.text.corpus import Corpus, read_lines
+    from rampion.decoder.text.coverage import covering
 
     whole = Corpus.load(folder, pair)
     rows, report = covering(whole.train.source, read_lines(test), words, greedy)
     made = replace(whole, train=whole.train.take(rows))
     made.write(out)
     if not as_json:
-        table.show(report, ["words", "substrings of the test", "in the training text"])
+        console.show(report, ["words", "substrings of the test", "in the training text"])
         typer.echo()
     _tell(out, made, as_json, covered=[row._asdict() for row in report])
 
@@ -206,10 +207,10 @@ def _tell(out: str, made: Any, as_json: bool, dropped: Sequence[Any] = (), **mor
             "dropped": [row._asdict() for row in dropped],
             "texts": [row._asdict() for row in sizes],
         }
-        table.show_json(facts | more)
+        console.show_json(facts | more)
         return
     if dropped:
-        table.show([(why, pairs, first or "") for why, pairs, first in dropped], ["dropped", "pairs", "first line"])
+        console.show([(why, pairs, first or "") for why, pairs, first in dropped], ["dropped", "pairs", "first line"])
         typer.echo()
-    table.show(sizes, ["text", "lines", "words", "a line", "vocabulary"])
+    console.show(sizes, ["text", "lines", "words", "a line", "vocabulary"])
     typer.echo(f"wrote {out}")

@@ -7,9 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-from rampion.cli import app, table
-from rampion.cli.blocks import links_of, progress, texts_of
+from rampion import console
+from rampion.apps.texts import links_of, texts_of
+from rampion.cli import app
 from rampion.cli.options import Json
+from rampion.console import progress
 
 EXAMPLE = """
 [bold]Examples[/bold]
@@ -77,7 +79,7 @@ def counts(
     as_json: Json = False,
 ) -> None:
     """Choose count features of aligned text: frequent word pairs and n-grams, telling triggers; or look into a file."""
-    from decoder.counts import CountFeatures, Settings
+    from rampion.decoder.features.counts import CountFeatures, Settings
     from rampion.errors import RecipeError
 
     if len(paths) == 1 and not Path(paths[0]).is_dir():
@@ -104,7 +106,7 @@ def _report(found: Any, as_json: bool) -> None:
     for one in found.features:
         kinds.setdefault(one.kind if one.kind != "gram" else f"{len(one.words)}-gram", []).append(one)
     if as_json:
-        table.show_json({kind: [one._asdict() for one in members] for kind, members in kinds.items()})
+        console.show_json({kind: [one._asdict() for one in members] for kind, members in kinds.items()})
         return
     rows = [(kind, len(own), ", ".join(" ".join(one.words) for one in own[:5])) for kind, own in kinds.items()]
-    table.show(rows, ["kind", "features", "the first"])
+    console.show(rows, ["kind", "features", "the first"])

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rampion.cli import app, table
+from rampion import console
+from rampion.apps.inputs import order_of, read_source, read_weights
+from rampion.cli import app
 from rampion.cli.executor import Executor, team
-from rampion.cli.options import Json, order_of, read_source, read_weights
+from rampion.cli.options import Json
 
 if TYPE_CHECKING:
-    from rampion.records import Weighing
-    from rampion.text import Texts
+    from rampion.sets.records import Weighing
+    from rampion.store.text import Texts
 
 EXAMPLE = """
 [bold]Examples[/bold]
@@ -216,19 +218,19 @@ def decode(
     from dataclasses import replace
     from os.path import dirname, realpath
 
-    from decoder import arpa
-    from decoder.blocks import BlockSet
-    from decoder.counts import CountFeatures
-    from decoder.decoder import INITIAL, SETS, BlockDecoder
-    from decoder.large import LargeDecoder
-    from decoder.options import LONGEST
-    from decoder.oracle import Oracle
-    from decoder.spread import SIZE, Spread
-    from rampion.cli.keyed import decoder_of, run_of, weights_of
+    from rampion.apps.runs import decoder_of, run_of, weights_of
+    from rampion.decoder.block_decoder import INITIAL, SETS, BlockDecoder
+    from rampion.decoder.count_decoder import LargeDecoder
+    from rampion.decoder.features.counts import CountFeatures
+    from rampion.decoder.models import arpa
+    from rampion.decoder.models.blocks import BlockSet
+    from rampion.decoder.models.options import LONGEST
+    from rampion.decoder.remote import SIZE, Spread
+    from rampion.decoder.search.oracle import Oracle
     from rampion.errors import InputError, RecipeError
-    from rampion.features import Weights
     from rampion.formats import texts, write_lists
     from rampion.formats import weights as weights_format
+    from rampion.store.features import Weights
 
     order = order_of(reordering or "swap", adjacent_swaps)
     answers = {
@@ -262,7 +264,7 @@ def decode(
         raise RecipeError(f"--iteration {iteration}: is for a run of rampion train; name one with --weights")
     facts: dict[str, Any] = {"sentences": len(lines)}
     with ExitStack() as stack:
-        bar = stack.enter_context(table.decoding(len(lines)))
+        bar = stack.enter_context(console.decoding(len(lines)))
         given: Weighing
         if run:
             given, system = weights_of(run, iteration)[1], decoder_of(run).decoder
@@ -294,7 +296,7 @@ def decode(
                 f"no weight is for the features {system.features}; give weights that name some of them (--weights)"
             )
         if system.lm is None and system.features in SETS and not oracle:
-            table.note(f"{system.features} without its language model; give one with --lm")
+            console.note(f"{system.features} without its language model; give one with --lm")
         if save_weights:
             weights_format.write(save_weights, given if isinstance(given, Weights) else system.initial)
         if executor and run_folder:
@@ -318,18 +320,18 @@ def decode(
         else:
             texts.write(out, teller.best(lines, given))
     if as_json:
-        table.show_json(facts, err=out == "-" and not (nbest or lattice or derivations))
+        console.show_json(facts, err=out == "-" and not (nbest or lattice or derivations))
         return
     if wrote := nbest or derivations or lattice or (out if out != "-" else None):
-        table.note(f"wrote {wrote}")
+        console.note(f"wrote {wrote}")
     if oracle:
-        table.note(f"BLEU {facts['corpus_bleu']:.2f}; mean of sentences {100 * facts['sentence_bleu']:.2f}")
+        console.note(f"BLEU {facts['corpus_bleu']:.2f}; mean of sentences {100 * facts['sentence_bleu']:.2f}")
 
 
 def _leaving(system: Any, lines: Texts, target: str, align: str, penalty: str | None) -> Any:
     """The decoder that leaves out the counts of each line."""
-    from decoder import links
-    from decoder.leaving import LENGTH, STANDARD, Penalty
+    from rampion.decoder.alignment import links
+    from rampion.decoder.models.leave_one_out import LENGTH, STANDARD, Penalty
     from rampion.errors import InputError, RecipeError
     from rampion.formats import texts
 
@@ -346,7 +348,7 @@ def _leaving(system: Any, lines: Texts, target: str, align: str, penalty: str | 
 
 def _heard(system: Any, given: Weighing) -> bool:
     """Whether any weight is for a feature of the decoder."""
-    from rampion.records import Keyed
+    from rampion.sets.records import Keyed
 
     if isinstance(given, Keyed):
         return bool(system.templates.mask or given.own.keys() & set(system.names))
@@ -359,7 +361,7 @@ def _oracle(teller: Any, criterion: Any, lines: Texts, refs: list[str], out: str
 
     from rampion.formats import references, texts
     from rampion.metrics import named
-    from rampion.text import Texts
+    from rampion.store.text import Texts
 
     labels = Texts.of(map(str, range(len(lines))))
     given = references.read(refs, labels, aligned=True)
@@ -377,7 +379,7 @@ def _derivations(system: Any, lines: Texts, weights: Weighing, k: int, path: str
     """Write the k best derivations of every line, best first."""
     import json
 
-    from decoder import explain
+    from rampion.decoder import explain
     from rampion.formats.files import replacing
 
     count = 0
@@ -390,7 +392,7 @@ def _derivations(system: Any, lines: Texts, weights: Weighing, k: int, path: str
 
 def _lattices(system: Any, lines: Texts, weights: Weighing, path: str) -> dict[str, Any]:
     """Write the search graphs of all batches."""
-    from decoder import lattice
+    from rampion.decoder.search import lattice
 
     whole = lattice.Lattice.join(list(system.search(lines, system.model(weights), system.lattice)))
     lattice.write(path, whole)
@@ -401,10 +403,10 @@ def _explain(system: Any, lines: Texts, line: int, weights: Weighing, svg: str |
     """How one line is built: a table of its blocks, and a picture."""
     from dataclasses import replace
 
-    from decoder.explain import built, drawn, orientations, told
+    from rampion.decoder.explain import built, drawn, orientations, told
     from rampion.errors import InputError
     from rampion.formats import texts
-    from rampion.text import Texts
+    from rampion.store.text import Texts
 
     if line > len(lines):
         raise InputError(f"--explain {line}: there are {len(lines)} lines")
@@ -418,6 +420,6 @@ def _explain(system: Any, lines: Texts, line: int, weights: Weighing, svg: str |
     if as_json:
         rows = zip(steps, orientations(steps), strict=True)
         blocks = [step._asdict() | {"words": list(step.words), "orientation": letter} for step, letter in rows]
-        table.show_json({"line": line, "source": source, "blocks": blocks, "end": last, "weights": weighed})
+        console.show_json({"line": line, "source": source, "blocks": blocks, "end": last, "weights": weighed})
         return
     typer.echo(told(source, steps, weighed, last, top), nl=False)

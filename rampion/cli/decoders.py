@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rampion.cli.options import order_of
+from rampion.apps.inputs import order_of
 from rampion.errors import RecipeError
 
 if TYPE_CHECKING:
     from rampion.executors import Coordinator
-    from rampion.features import Weights
     from rampion.protocols import Decoder
+    from rampion.store.features import Weights
 
 
 def _option(name: str, **more: Any) -> Any:
@@ -125,24 +125,24 @@ class Wanted:
     @property
     def longest(self) -> int | None:
         """Words that a sentence may have."""
-        from decoder.options import LONGEST
+        from rampion.decoder.models.options import LONGEST
 
         return None if self.decoder_command is not None else LONGEST
 
     def decoder(self, tick: Callable[[int], None]) -> tuple[Decoder, Weights | None, str | None]:
         """The decoder, weights to begin with, and what changes with whatever changes its lists; None if not known."""
         if self.decoder_command is not None:
-            from rampion.decoders import Command
+            from rampion.training.decoders import Command
 
             return Command(self.decoder_command, self.timeout, self.retries or 0), None, None
-        from decoder import arpa
-        from decoder.blocks import BlockSet
-        from decoder.counts import CountFeatures
-        from decoder.decoder import BlockDecoder
-        from decoder.keyed import KeyedBlockDecoder
-        from decoder.large import LargeDecoder
-        from decoder.search import Search
-        from decoder.system import Parts
+        from rampion.decoder.binary_decoder import KeyedBlockDecoder
+        from rampion.decoder.block_decoder import BlockDecoder
+        from rampion.decoder.count_decoder import LargeDecoder
+        from rampion.decoder.features.counts import CountFeatures
+        from rampion.decoder.models import arpa
+        from rampion.decoder.models.blocks import BlockSet
+        from rampion.decoder.search.search import Search
+        from rampion.decoder.system import Parts
 
         beam, order = self.beam or 100, order_of(self.reordering or "swap")
         asked: dict[str, Any] = {
@@ -163,7 +163,7 @@ class Wanted:
 
     def spread(self, decoder: Any, coordinator: Coordinator, size: int | None, text: str) -> Decoder:
         """The decoder on an executor's workers, where it can be."""
-        from decoder.spread import SIZE, Spread
+        from rampion.decoder.remote import SIZE, Spread
 
         if self.decoder_command is not None:
             raise RecipeError("a decoder command works on its own; leave --executor out")

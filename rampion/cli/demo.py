@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from rampion.cli import app, demo_lists, table
+from rampion import console
+from rampion.cli import app, demo_lists
 from rampion.cli.options import Json
 
 EXAMPLE = """
@@ -54,8 +55,8 @@ def demo(
     """
     if context.invoked_subcommand:
         return
+    from rampion.apps.demo import Plan, Tour
     from rampion.cli.report import page_of
-    from rampion.cli.tour import Plan, Tour
     from rampion.formats.files import replacing
 
     def say(words: str) -> None:
@@ -67,7 +68,7 @@ def demo(
     with tour.stage("page", "Drawing the page"), replacing(page) as file:
         file.write(page_of(out).html().encode(errors="replace"))
     if as_json:
-        table.show_json({**results, "page": str(page)})
+        console.show_json({**results, "page": str(page)})
         return
     show(results)
     typer.echo(
@@ -88,14 +89,14 @@ def show(results: Mapping[str, Any]) -> None:
         )
         rows.append((LABELS[name], row["score"], f"[{row['low']:.2f}, {row['high']:.2f}]", *(told or ("", "", ""))))
     typer.echo()
-    table.show(rows, ["BLEU of the test text", "score", "95% interval", "gain", "95% interval", "p"])
+    console.show(rows, ["BLEU of the test text", "score", "95% interval", "gain", "95% interval", "p"])
     begun = results["curves"]["binary"][0]
     typer.echo(
         f"{results['signature']}\np: approximate randomisation against the initial weights\n"
         f"Binary features begin with nothing: their first decoding scores {begun:.2f}.\n"
     )
     strong = [(name, f"{row['weight']:+.3f}", f"{row['count']:,}") for name, row in results["strongest"].items()]
-    table.show(strong[:TOP], ["strongest binary features", "weight", "count"])
+    console.show(strong[:TOP], ["strongest binary features", "weight", "count"])
     one = results["examples"][0]
     said = {"source": one["source"], "reference": one["references"][0]}
     said |= {LABELS[name]: one["said"][name]["text"] for name in ("initial", "dense", "binary")}

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rampion.cli import table
+from rampion import console
 from rampion.cli.options import Json
 
 if TYPE_CHECKING:
-    from rampion.significance import Bootstrapped
+    from rampion.analysis.significance import Bootstrapped
 
 RECIPES = ("ramp1", "ramp2", "rampion", "soft-ramp3")
 TITLES = {"ramp1": "ramp 1", "ramp2": "ramp 2", "rampion": "ramp 3 (RAMPION)", "soft-ramp3": "soft ramp 3"}
@@ -47,18 +47,18 @@ def lists(
     """Tune on the n-best lists of a toy translation task invented from a seed, and rerank its held-out half."""
     import numpy as np
 
-    from decoder.toy import INITIAL, task
-    from rampion.candidates import Candidates
-    from rampion.features import Weights
+    from rampion.analysis.significance import bootstrap, paired_bootstrap
+    from rampion.decoder.text.toy import INITIAL, task
     from rampion.formats import jsonl
     from rampion.formats import weights as weight_files
-    from rampion.losses import ORACLE
-    from rampion.significance import bootstrap, paired_bootstrap
-    from rampion.text import References
-    from rampion.tuning import judge, picks, tune
-    from rampion.vocab import Names
+    from rampion.losses.contrast import ORACLE
+    from rampion.store.candidates import Candidates
+    from rampion.store.features import Weights
+    from rampion.store.names import Names
+    from rampion.store.text import References
+    from rampion.training.tuning import judge, picks, tune
 
-    speak = table.note if as_json else typer.echo
+    speak = console.note if as_json else typer.echo
     speak(f"Inventing two languages and {segments} sentences, each with its {k} best translations ...")
     records = list(task(seed, segments, k))
     names = Names()
@@ -89,7 +89,7 @@ def lists(
     gains = {name: paired_bootstrap(arbiter.metric, first, rows) for name, rows in held_out.items()}
     oracle = batch.corpus_score(ORACLE.picks(batch.stakes, np.zeros(len(test))))
     if as_json:
-        table.show_json({
+        console.show_json({
             "signature": arbiter.metric.signature(test_refs), "oracle": oracle, "tuned": dev_scores,
             "held_out": {name: one._asdict() for name, one in scores.items()},
             "gain": {name: one._asdict() for name, one in gains.items()},
@@ -100,7 +100,7 @@ def lists(
         for name, one in scores.items()
     ]
     rows.append(("oracle", tuned["rampion"].after.oracle, oracle, "", "", ""))
-    table.show(rows, ["BLEU after", "tuned on", "held out", "95% interval", "gain", "95% interval"])
+    console.show(rows, ["BLEU after", "tuned on", "held out", "95% interval", "gain", "95% interval"])
     if gains[TITLES["ramp2"]].high < 0:
         typer.echo(
             "\nRamp 2 pulls the best up but pushes no bad one down: on lists that stay the same its loss is least\n"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from rampion.cli import table
+from rampion import console
 
 if TYPE_CHECKING:
     from rampion.executors import Coordinator
@@ -45,9 +45,9 @@ def team(spec: str, run: Path) -> Iterator[Team]:
     room = Room(run / SHARDS)
     with Coordinator(executor, room, patience) as coordinator:
         for number in room.journal.damaged():
-            table.note(f"{room.journal.path}:{number}: is damaged, and passed over; what it told of is made again")
+            console.note(f"{room.journal.path}:{number}: is damaged, and passed over; what it told of is made again")
         yield Team(coordinator, size)
     room.lasting.clear()
     room.keep([], [])
     for told in coordinator.skipped:
-        table.note(f"went on without {told}")
+        console.note(f"went on without {told}")

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rampion.cli import app, table
-from rampion.cli.options import Json, Lenient, Lists, MetricOption, Refs, read_runs, read_weights, references_of
+from rampion import console
+from rampion.apps.inputs import read_runs, read_weights, references_of
+from rampion.cli import app
+from rampion.cli.options import Json, Lenient, Lists, MetricOption, Refs
 
 if TYPE_CHECKING:
-    from rampion.doctor import Examination, FeatureRow, Finding, Scores
+    from rampion.analysis.inspection import Examination, FeatureRow, Finding, Scores
 
 EXAMPLE = """
 [bold]Examples[/bold]
@@ -52,12 +54,12 @@ def inspect(
     as_json: Json = False,
 ) -> None:
     """Examine lists: oracle scores, diversity, what each feature is worth, and what is wrong."""
-    from rampion.doctor import examine
+    from rampion.analysis.inspection import examine
     from rampion.errors import InputError
     from rampion.formats import jsonl_lists
-    from rampion.policies import Merge
-    from rampion.training import absorbed
-    from rampion.tuning import judge
+    from rampion.training.loop import absorbed
+    from rampion.training.policies import Merge
+    from rampion.training.tuning import judge
 
     runs = read_runs(lists, lenient)
     merged = runs[0] if len(runs) == 1 else absorbed(Merge(), runs)
@@ -68,12 +70,12 @@ def inspect(
     except InputError as error:
         if refs or metric:
             raise
-        table.note(f"examined without references: {error}")
+        console.note(f"examined without references: {error}")
     learnt = read_weights(weights).onto(merged.features, lenient=lenient) if weights else None
     others = read_runs([other], lenient)[0] if other else None
     found = examine(merged, arbiter, learnt, others, top)
     if as_json:
-        table.show_json(found.as_dict())
+        console.show_json(found.as_dict())
     else:
         _show(found)
 
@@ -116,15 +118,15 @@ def _show_scores(scores: Scores) -> None:
         rows.append(("by the weights", scores.chosen))
     rows += [("at random", scores.chance), ("oracle", scores.depths[-1].oracle), ("worst", scores.depths[-1].worst)]
     typer.echo()
-    table.show([(name, value, f"{value - scores.listed:+.2f}") for name, value in rows], [scores.metric, "score", ""])
+    console.show([(name, value, f"{value - scores.listed:+.2f}") for name, value in rows], [scores.metric, "score", ""])
     typer.echo(scores.signature)
     typer.echo()
-    table.show(
+    console.show(
         [(f"first {depth.k}" if depth.k else "all", depth.oracle, depth.worst) for depth in scores.depths],
         ["candidates", "oracle", "worst"],
     )
     typer.echo()
-    table.show(
+    console.show(
         [
             (ORDERS[place.order], f"{place.mean:.1f}", f"{place.median:g}", f"{place.first:.1%}")
             for place in scores.places
@@ -138,7 +140,7 @@ def _show_features(found: Examination) -> None:
     if any(row.weight is not None for row in found.features):
         columns.append("weight")
     typer.echo()
-    table.show([[_short(row.name), *_cells(row, columns)] for row in found.features], ["feature", *columns])
+    console.show([[_short(row.name), *_cells(row, columns)] for row in found.features], ["feature", *columns])
     hidden = found.counts.dense + found.counts.sparse - len(found.features)
     typer.echo("in lists: share of the variance that a reranker can use")
     if found.scores:

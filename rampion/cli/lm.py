@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from rampion.cli import app, table
+from rampion import console
+from rampion.cli import app
 from rampion.cli.options import Json
 
 models = typer.Typer(no_args_is_help=True, help="Estimate n-gram language models, score texts with them, convert them.")
@@ -49,9 +50,9 @@ def estimate(
     as_json: Json = False,
 ) -> None:
     """Estimate a language model from texts: interpolated modified Kneser-Ney."""
-    from decoder import arpa, kneser
-    from rampion import text
+    from rampion.decoder.models import arpa, kneser
     from rampion.formats import texts as files
+    from rampion.store import text
 
     whole = text.Texts.join([files.read(path) for path in texts])
     found = kneser.estimate(whole, order, prune, progress=_progress)
@@ -59,11 +60,11 @@ def estimate(
     for size, degenerate in enumerate(found.degenerate, 1):
         if degenerate:
             numbers = ", ".join(map(str, kneser.DEGENERATE))
-            table.note(f"too little text to estimate the discounts of order {size}; used {numbers}")
+            console.note(f"too little text to estimate the discounts of order {size}; used {numbers}")
     counts = [len(grams.probs) for grams in found.lm.grams()]
     if as_json:
         facts = {"model": out, "sentences": len(whole), "grams": counts, "bytes": found.lm.nbytes}
-        table.show_json(facts | {"discounts": found.discounts, "degenerate": found.degenerate}, err=out == "-")
+        console.show_json(facts | {"discounts": found.discounts, "degenerate": found.degenerate}, err=out == "-")
         return
     sizes = ", ".join(f"{count} {size}-grams" for size, count in enumerate(counts, 1))
     typer.echo(f"wrote {out}: {sizes}; {found.lm.nbytes / 2**20:.1f} MiB in memory", err=out == "-")
@@ -96,7 +97,7 @@ def score(
     as_json: Json = False,
 ) -> None:
     """Perplexity of texts, or the log-probability of each line; the end of a line is foretold too."""
-    from decoder import arpa
+    from rampion.decoder.models import arpa
     from rampion.formats import texts as files
 
     loaded = arpa.load(model)
@@ -104,21 +105,21 @@ def score(
     if lines:
         scores = {path: loaded.score(text).tolist() for path, text in given.items()}
         if as_json:
-            table.show_json([{"text": path, "scores": values} for path, values in scores.items()])
+            console.show_json([{"text": path, "scores": values} for path, values in scores.items()])
         else:
             typer.echo("".join(f"{value!r}\n" for values in scores.values() for value in values), nl=False)
         return
     rows = [{"text": path, **loaded.perplexity(text)._asdict()} for path, text in given.items()]
     if as_json:
-        table.show_json(rows)
+        console.show_json(rows)
     else:
-        table.show([tuple(row.values()) for row in rows], [name.replace("_", " ") for name in rows[0]])
+        console.show([tuple(row.values()) for row in rows], [name.replace("_", " ") for name in rows[0]])
 
 
 @models.command(epilog="[bold]Example[/bold]\n\n  rampion lm convert en.arpa.gz --out en.lm")
 def convert(model: Model, out: Out) -> None:
     """Turn a model from ARPA into the binary form, or back; no score changes."""
-    from decoder import arpa
+    from rampion.decoder.models import arpa
 
     loaded = arpa.load(model)
     arpa.save(out, loaded)

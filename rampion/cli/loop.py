@@ -13,15 +13,15 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from rampion.cli import table
+from rampion import console
+from rampion.apps.inputs import changed, read_source, read_weights, weights_file
 from rampion.cli.decoders import Wanted
 from rampion.cli.executor import team
-from rampion.cli.options import changed, read_source, read_weights, weights_file
 from rampion.errors import InputError, RecipeError
 
 if TYPE_CHECKING:
-    from rampion.text import Texts
-    from rampion.training import Iteration, Judged
+    from rampion.store.text import Texts
+    from rampion.training.loop import Iteration, Judged
 
 # What may change when a run goes on; of texts, weights and decoders the content may not.
 FREE = (
@@ -48,10 +48,10 @@ def loop(
     executor: str | None,
 ) -> None:
     """Decode, learn, and decode again; a line an iteration."""
-    from rampion.loops import Loop
-    from rampion.recipes import looped
-    from rampion.training import answer, train
-    from rampion.tuning import policy_named, recipe_named
+    from rampion.runs.lists_run import Loop
+    from rampion.training.loop import answer, train
+    from rampion.training.recipes import looped
+    from rampion.training.tuning import policy_named, recipe_named
 
     chosen = changed(looped(recipe_named(recipe)), settings, barred=())
     if policy:
@@ -60,7 +60,7 @@ def loop(
     held = _text("--dev", dev, dev_refs, chosen.metric, chosen.alpha, wanted.longest) if dev else None
     measure = text.judge.metric
     with ExitStack() as stack:
-        bar = stack.enter_context(table.decoding(sum(len(part.segments) for part in (text, held) if part)))
+        bar = stack.enter_context(console.decoding(sum(len(part.segments) for part in (text, held) if part)))
         decoder, start, fingerprint = wanted.decoder(bar.tick)
         if weights:
             start = read_weights(weights)
@@ -75,7 +75,7 @@ def loop(
         facts = {"text": _print(text, held), "first weights": _name(*_arrays(start.features.names), start.vector)}
         columns = {"iter": 4, measure.name: 9, "learnt": 9, **({"dev": 9} if held else {}), "moved": 9}
         columns |= {"candidates": 10, "decode s": 8, "learn s": 7}
-        live = table.Live(list(columns), list(columns.values()), err=as_json)
+        live = console.Live(list(columns), list(columns.values()), err=as_json)
 
         def told(row: Iteration) -> None:
             bar.again()
@@ -98,9 +98,9 @@ def loop(
     found = {"recipe": recipe, "metric": measure.name, "signature": signature, "iteration": best, "weights": path}
     run.folder.finish(tuned, last, found)
     if chosen.keep == "dev" and not held:
-        table.note("this recipe keeps the iteration that is best on dev; without --dev these are the last weights")
+        console.note("this recipe keeps the iteration that is best on dev; without --dev these are the last weights")
     if as_json:
-        table.show_json(found | {"iterations": [asdict(row) for row in rows]})
+        console.show_json(found | {"iterations": [asdict(row) for row in rows]})
         return
     if chosen.keep == "dev" and held:
         typer.echo(f"iteration {best} is best on dev")
@@ -112,9 +112,9 @@ def _text(
 ) -> Judged:
     """Sentences and their references."""
     from rampion.formats import references
-    from rampion.text import Texts
-    from rampion.training import Judged
-    from rampion.tuning import judge
+    from rampion.store.text import Texts
+    from rampion.training.loop import Judged
+    from rampion.training.tuning import judge
 
     if len(files) != 1:
         raise RecipeError(f"{what} is {len(files)} files; a decoder translates one, a sentence a line")
@@ -134,12 +134,12 @@ def _cells(row: Iteration) -> list[str]:
     scores = [row.decoded, row.learnt, *([row.dev] if row.dev is not None else [])]
     learning = sum(row.seconds[part] for part in ("merging", "judging", "learning"))
     seconds = [f"{value:.2f}" for value in (row.seconds["decoding"], learning)]
-    return [str(row.iteration), *table.numbers(scores), f"{row.moved:.4f}", str(row.candidates), *seconds]
+    return [str(row.iteration), *console.numbers(scores), f"{row.moved:.4f}", str(row.candidates), *seconds]
 
 
 def _print(text: Judged, held: Judged | None) -> str:
     """A name of the texts and their references."""
-    from rampion.text import Texts
+    from rampion.store.text import Texts
 
     arrays = list[NDArray[Any]]()
     for segments, arbiter in filter(None, (text, held)):

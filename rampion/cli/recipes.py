@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from rampion.cli import app, table
+from rampion import console
+from rampion.cli import app
 from rampion.cli.options import Json
 
 
@@ -16,8 +17,8 @@ def recipes(
     as_json: Json = False,
 ) -> None:
     """Show the algorithms: those that learn from lists, and those that learn from relevant sets."""
-    from rampion.recipes import RECIPES, SETS, described, described_set
-    from rampion.tuning import recipe_named
+    from rampion.training.recipes import RECIPES, SETS, described, described_set
+    from rampion.training.tuning import recipe_named
 
     rows = {known: described(recipe) for known, recipe in RECIPES.items()}
     sets = {known: described_set(recipe) for known, recipe in SETS.items()}
@@ -25,15 +26,15 @@ def recipes(
         recipe = SETS[name] if name in SETS else recipe_named(name)
         facts = (rows | sets)[name] | recipe.settings()
         if as_json:
-            table.show_json(facts)
+            console.show_json(facts)
         else:
-            table.show([(fact, _shown(value)) for fact, value in facts.items()], [name, ""])
+            console.show([(fact, _shown(value)) for fact, value in facts.items()], [name, ""])
         return
     if as_json:
         whole = {known: row | RECIPES[known].settings() for known, row in rows.items()}
-        table.show_json(whole | {known: row | SETS[known].settings() for known, row in sets.items()})
+        console.show_json(whole | {known: row | SETS[known].settings() for known, row in sets.items()})
         return
-    table.show(
+    console.show(
         [
             (known, row["up"], row["down"] if row["up"] else type(RECIPES[known].loss).__name__, row["solver"])
             for known, row in rows.items()
@@ -42,7 +43,7 @@ def recipes(
         title="rampion tune: from lists",
     )
     typer.echo()
-    table.show(
+    console.show(
         [(known, row["loss"], row["truth"], row["learn"]) for known, row in sets.items()],
         ["recipe", "loss", "truth", "learns"],
         title="rampion train: from relevant sets",

@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rampion.cli import app, table
+from rampion import console
+from rampion.cli import app
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from rampion.features import Features
-    from rampion.report import RunFolder
     from rampion.report.explorer import Judged
     from rampion.report.page import Page
-    from rampion.runs import Run
+    from rampion.runs.folder import RunFolder
+    from rampion.runs.sets_run import Run
+    from rampion.store.features import Features
 
 EXAMPLE = """
 [bold]Examples[/bold]
@@ -66,8 +67,9 @@ def report(
 def page_of(path: Path) -> Page:
     """Whatever was run there."""
     from rampion.errors import InputError
-    from rampion.report import RunFolder, demonstrated, reproduced, swept, trained, tuned
-    from rampion.runs import Run
+    from rampion.report import demonstrated, reproduced, swept, trained, tuned
+    from rampion.runs.folder import RunFolder
+    from rampion.runs.sets_run import Run
 
     if path.is_file():
         return reproduced.page(path.stem, [_results(path)])
@@ -82,7 +84,7 @@ def page_of(path: Path) -> Page:
         folder = RunFolder(path)
         judged, why = _judged(folder)
         if why:
-            table.note(why)
+            console.note(why)
         return tuned.page(folder, judged, why)
     if found := sorted(path.glob("*.json")):
         return reproduced.page(path.resolve().name, [_results(one) for one in found])
@@ -92,8 +94,9 @@ def page_of(path: Path) -> Page:
 
 
 def _demonstrated(path: Path) -> Page:
-    from rampion.report import RunFolder, demonstrated
-    from rampion.runs import Run
+    from rampion.report import demonstrated
+    from rampion.runs.folder import RunFolder
+    from rampion.runs.sets_run import Run
 
     dense, binary = RunFolder(path / "dense"), Run.open(path / "binary")
     found = _parsed(path / demonstrated.RESULTS)
@@ -102,14 +105,14 @@ def _demonstrated(path: Path) -> Page:
 
 def _named(run: Run) -> tuple[dict[str, Any], dict[str, Any]]:
     """Templates and weights; without the decoder that names them, nothing."""
-    from rampion.cli.keyed import Inside
+    from rampion.apps.runs import Inside
     from rampion.errors import RampionError
     from rampion.report.page import TOP
 
     try:
         inside = Inside(run, None, None)
     except RampionError as error:
-        table.note(f"the page has no weights, as nobody can name them: {error}")
+        console.note(f"the page has no weights, as nobody can name them: {error}")
         return {}, {}
     return inside.templates(), inside.shown(TOP)
 
@@ -145,11 +148,11 @@ def _results(path: Path) -> Mapping[str, Any]:
 
 def _judged(folder: RunFolder) -> tuple[Judged | None, str]:
     """The lists as the run saw them, and the weights of its rounds; or why they cannot be seen again."""
-    from rampion.cli.options import read_runs, references_of
+    from rampion.apps.inputs import read_runs, references_of
     from rampion.formats import store
     from rampion.report.explorer import CHOSEN, Judged
-    from rampion.training import absorbed
-    from rampion.tuning import judge, policy_named, segments_of
+    from rampion.training.loop import absorbed
+    from rampion.training.tuning import judge, policy_named, segments_of
 
     config = folder.config
     lists, refs = config.get("lists", []), config.get("refs", [])
@@ -193,7 +196,7 @@ def _start(folder: RunFolder, features: Features) -> NDArray[np.float64] | None:
     """The weights that the run began with: of a file, or 0 for lists; unknown if the file has changed."""
     import numpy as np
 
-    from rampion.cli.options import read_weights, weights_file
+    from rampion.apps.inputs import read_weights, weights_file
 
     if not (path := folder.config.get("weights")):
         return np.zeros(len(features)) if "lists" in folder.config else None

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rampion.cli import app, table
-from rampion.cli.options import Json, seeds_of
+from rampion import console
+from rampion.apps.inputs import seeds_of
+from rampion.cli import app
+from rampion.cli.options import Json
 
 if TYPE_CHECKING:
     from rampion.experiments import Experiment, Finding
@@ -62,9 +64,9 @@ def reproduce(
     as_json: Json = False,
 ) -> None:
     """Run a paper's experiment, show its numbers beside ours, and judge what the paper claims."""
-    from rampion.cli.workshop import Workshop
     from rampion.errors import RecipeError
     from rampion.experiments import experiments, findings, results, run
+    from rampion.experiments.runners import Workshop
 
     chosen = experiments(name)
     if name is None:
@@ -74,7 +76,7 @@ def reproduce(
         raise RecipeError(f"{name}: the runs need a folder; name one with --out DIR")
     shop, facts = Workshop.open(out, scale, corpus, pair, threads), []
     for number, experiment in enumerate(chosen):
-        outcomes = run(experiment, out, seeds_of(seeds), shop, table.note)
+        outcomes = run(experiment, out, seeds_of(seeds), shop, console.note)
         found = findings(experiment, outcomes)
         facts.append(shop.about | results(experiment, outcomes, found))
         _keep(out, experiment, facts[-1])
@@ -83,19 +85,19 @@ def reproduce(
             typer.echo("\n" * (number > 0), nl=False)
             _show(experiment, facts[-1], found, picture)
     if as_json:
-        table.show_json(facts)
+        console.show_json(facts)
 
 
 def _list(known: Sequence[Experiment], as_json: bool) -> None:
     if as_json:
-        table.show_json([
+        console.show_json([
             {"name": one.name, "title": one.title, "rows": [row.label for row in one.rows],
              "relations": {relation.id: relation.sentence for relation in one.relations}}
             for one in known
         ])  # fmt: skip
         return
     rows = [(one.name, one.title, str(len(one.rows)), str(len(one.relations))) for one in known]
-    table.show(rows, ["name", "what it is", "rows", "relations"])
+    console.show(rows, ["name", "what it is", "rows", "relations"])
 
 
 def _keep(out: Path, experiment: Experiment, facts: dict[str, Any]) -> None:
@@ -112,10 +114,10 @@ def _draw(out: Path, experiment: Experiment, outcomes: Outcomes) -> Path | None:
     """Curves, the mean of all runs, or a point a run; without matplotlib a remark."""
     import numpy as np
 
-    from rampion import curves
     from rampion.errors import InputError
     from rampion.experiments import Scatter
     from rampion.experiments.samples import shared
+    from rampion.report import curves
 
     if (picture := experiment.picture) is None:
         return None
@@ -131,7 +133,7 @@ def _draw(out: Path, experiment: Experiment, outcomes: Outcomes) -> Path | None:
             }
             curves.draw(path, lines, experiment.title, y=picture.y, logarithmic=picture.logarithmic)
     except InputError as error:
-        table.note(str(error))
+        console.note(str(error))
         return None
     return path
 
@@ -142,7 +144,7 @@ def _show(experiment: Experiment, facts: dict[str, Any], found: Sequence[Finding
     head = [""]
     for name, title in experiment.columns.items():
         head += [title, "paper"] if name in printed else [title]
-    table.show([_row(experiment, row, printed) for row in facts["rows"]], head, title=experiment.title)
+    console.show([_row(experiment, row, printed) for row in facts["rows"]], head, title=experiment.title)
     if experiment.note:
         typer.echo(experiment.note)
     typer.echo()

@@ -7,8 +7,10 @@ from typing import Annotated
 
 import typer
 
-from rampion.cli import app, table
-from rampion.cli.options import Json, Lenient, Lists, MetricOption, Refs, read_runs, references_of, weights_for
+from rampion import console
+from rampion.apps.inputs import read_runs, references_of, weights_for
+from rampion.cli import app
+from rampion.cli.options import Json, Lenient, Lists, MetricOption, Refs
 from rampion.errors import InputError
 
 EXAMPLE = """
@@ -55,9 +57,9 @@ def rerank(
     """Choose the best candidate of every list."""
     from rampion.formats import write_lists
     from rampion.formats.files import replacing
-    from rampion.policies import Merge
-    from rampion.training import absorbed, standing
-    from rampion.tuning import judge, picks, reranked
+    from rampion.training.loop import absorbed, standing
+    from rampion.training.policies import Merge
+    from rampion.training.tuning import judge, picks, reranked
 
     if out == reordered == "-":
         raise InputError("the best candidates and --lists cannot both go to stdout; name a file with --out")
@@ -79,8 +81,8 @@ def rerank(
     signature = arbiter.metric.signature(arbiter.references)
     quiet = "-" in (out, reordered)
     if as_json:
-        table.show_json({"metric": arbiter.metric.name, "signature": signature, **asdict(found)}, err=quiet)
+        console.show_json({"metric": arbiter.metric.name, "signature": signature, **asdict(found)}, err=quiet)
         return
     scores = {"as listed": [found.listed], "reranked": [found.chosen], "oracle": [found.oracle]}
-    table.show_gains(arbiter.metric, scores, err=quiet)
+    console.show_gains(arbiter.metric, scores, err=quiet)
     typer.echo(signature, err=quiet)

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from rampion.cli import app, table
+from rampion import console
+from rampion.cli import app
 from rampion.cli.options import Json
 
 EXAMPLE = """
@@ -46,7 +47,7 @@ def score(
     from rampion.formats import references, texts
     from rampion.formats.files import shown
     from rampion.metrics import named
-    from rampion.text import Texts
+    from rampion.store.text import Texts
 
     metrics = [named(name) for name in metric or ("bleu", "chrf")]
     rows, facts, signatures = [], [], {}
@@ -67,8 +68,8 @@ def score(
             }
         )
     if as_json:
-        table.show_json(facts)
+        console.show_json(facts)
         return
-    table.show(rows, ["output", *(one.name for one in metrics)])
+    console.show(rows, ["output", *(one.name for one in metrics)])
     for name, signature in signatures.items():
         typer.echo(f"{name}: {signature}")

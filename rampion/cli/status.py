@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rampion.cli import app, table
+from rampion import console
+from rampion.cli import app
 from rampion.cli.executor import SHARDS
 from rampion.cli.options import Json
 
@@ -49,7 +50,7 @@ def status(
         found, now = Status.of(journal.entries()), time.time()
         facts = _facts(run, found, now) | {"damaged lines": journal.damaged()}
         if as_json:
-            table.show_json(facts)
+            console.show_json(facts)
         else:
             _show(facts)
         if every is None or facts["state"] != "running":
@@ -75,7 +76,7 @@ def _facts(run: Path, found: Status, now: float) -> dict[str, Any]:
 
 def _iterations(run: Path) -> dict[str, Any] | None:
     """How many of how many iterations of training are done, and what the rest will take."""
-    from rampion.report import RunFolder
+    from rampion.runs.folder import RunFolder
 
     folder = RunFolder(run)
     if not folder.begun or "iterations" not in (config := folder.config):
@@ -103,7 +104,7 @@ def _show(facts: dict[str, Any]) -> None:
         for name, hand in facts["workers"].items()
     ]
     if rows:
-        table.show(rows, ["worker", "state", "shards", "segments", "a second", "silent for"])
+        console.show(rows, ["worker", "state", "shards", "segments", "a second", "silent for"])
     if facts["faults"]:
         counts = ", ".join(f"{kind} {count}" for kind, count in facts["faults"].items())
         typer.echo(f"faults: {counts}; the last: {facts['last fault']}")

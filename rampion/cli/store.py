@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rampion.cli import app, table
-from rampion.cli.options import Json, Lenient, Lists, read_runs
+from rampion import console
+from rampion.apps.inputs import read_runs
+from rampion.cli import app
+from rampion.cli.options import Json, Lenient, Lists
 
 if TYPE_CHECKING:
-    from rampion.formats.records import Part
+    from rampion.sets.files import Part
 
 stores = typer.Typer(
     no_args_is_help=True, help="Keep lists in binary form: quick to open, every byte under a checksum."
@@ -28,8 +30,8 @@ def pack(
 ) -> None:
     """Make a store of n-best lists; several files, the lists of successive decodings, are merged."""
     from rampion.formats import store
-    from rampion.policies import Merge
-    from rampion.training import absorbed
+    from rampion.training.loop import absorbed
+    from rampion.training.policies import Merge
 
     runs = read_runs(lists, lenient)
     merged = runs[0] if len(runs) == 1 else absorbed(Merge(), runs)
@@ -55,23 +57,24 @@ def verify(
     """Check every byte of a store, and that its parts fit together."""
     facts = [fact for path in paths for fact in _checked(path)]
     if as_json:
-        table.show_json(facts)
+        console.show_json(facts)
     else:
-        table.show([tuple(fact.values()) for fact in facts], list(facts[0]))
+        console.show([tuple(fact.values()) for fact in facts], list(facts[0]))
         typer.echo("whole")
 
 
 def _checked(path: str) -> Iterator[dict[str, str | int]]:
     """What each file there holds."""
-    from rampion.formats import records, store
+    from rampion.formats import store
+    from rampion.sets import files
 
     if os.path.isdir(path):
         sets = os.path.join(path, "sets")
         folder = sets if os.path.isdir(sets) else path
-        for name, part in records.Sets.open(folder).parts.items():
-            yield _told(os.path.join(folder, name + records.ENDING), part)
-    elif path.endswith(records.ENDING):
-        yield _told(path, records.read(path))
+        for name, part in files.Sets.open(folder).parts.items():
+            yield _told(os.path.join(folder, name + files.ENDING), part)
+    elif path.endswith(files.ENDING):
+        yield _told(path, files.read(path))
     else:
         found = store.read(path)
         features = found.features

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from rampion.cli import table
+from rampion import console
 
 if TYPE_CHECKING:
-    from rampion.features import Weights
     from rampion.metrics import Metric
-    from rampion.recipes import Recipe
-    from rampion.sweep import Trial
-    from rampion.training import Record, Round
+    from rampion.store.features import Weights
+    from rampion.training.comparison import Trial
+    from rampion.training.loop import Record, Round
+    from rampion.training.recipes import Recipe
 
 
 def sweep(
@@ -30,11 +30,11 @@ def sweep(
     keep_rounds: bool = False,
     **task: Any,
 ) -> None:
-    """Tune every recipe with every seed; print the table, best first, and write it to table.json."""
+    """Tune every recipe with every seed; print the table, best first, and write it to console.json."""
     from rampion.formats.files import replacing
-    from rampion.report import RunFolder
-    from rampion.sweep import ranked
-    from rampion.sweep import sweep as trials_of
+    from rampion.runs.folder import RunFolder
+    from rampion.training.comparison import ranked
+    from rampion.training.comparison import sweep as trials_of
 
     folders: dict[int, RunFolder] = {}
 
@@ -56,12 +56,12 @@ def sweep(
         for run in trial.runs:
             facts = {"metric": run.metric, "signature": run.signature, "tuned": run.after.chosen, "round": run.round}
             folders[id(run.recipe)].finish(run.weights, run.last_weights, facts)
-        table.note(f"{trial.name}: {trial.trouble or f'{trial.seconds:.2f} s'}")
+        console.note(f"{trial.name}: {trial.trouble or f'{trial.seconds:.2f} s'}")
     best_first = ranked(trials, metric.higher_is_better)
     with replacing(out / "table.json") as file:
         file.write(json.dumps([trial.facts() for trial in best_first], indent=2).encode() + b"\n")
     if as_json:
-        table.show_json([trial.facts() for trial in best_first])
+        console.show_json([trial.facts() for trial in best_first])
         return
     _show(best_first, metric, held_out=bool(task.get("dev")))
     typer.echo(f"wrote {out / 'table.json'} and a folder for every run")
@@ -75,16 +75,16 @@ def _show(trials: Sequence[Trial], metric: Metric, held_out: bool) -> None:
     for trial in done:
         facts = trial.facts()
         scores = [facts["tuned"], *([facts["dev"]] if held_out else [])]
-        cells = [cell for one in scores for cell in (table.number(one["mean"]), _sd(one["sd"], len(trial.runs)))]
+        cells = [cell for one in scores for cell in (console.number(one["mean"]), _sd(one["sd"], len(trial.runs)))]
         apart = "" if trial.distance is None else f"{trial.distance:.4f}"
         rows.append([trial.name, str(len(trial.runs)), *cells, f"{trial.seconds:.2f}", apart])
     if done:
         first = done[0].runs[0]
         for name, of in (("as listed", "listed"), ("oracle", "oracle")):
-            here = [table.number(getattr(first.before, of)), ""]
-            there = [table.number(getattr(first.dev.before, of)), ""] if first.dev else []
+            here = [console.number(getattr(first.before, of)), ""]
+            there = [console.number(getattr(first.dev.before, of)), ""] if first.dev else []
             rows.append([name, "", *here, *there, "", ""])
-        table.show(rows, head, title=f"{metric.name}, {'more' if metric.higher_is_better else 'less'} is better")
+        console.show(rows, head, title=f"{metric.name}, {'more' if metric.higher_is_better else 'less'} is better")
         typer.echo(first.signature)
 
 

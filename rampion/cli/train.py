@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rampion.cli import app, table
+from rampion import console
+from rampion.apps.inputs import changed, order_of
+from rampion.cli import app
 from rampion.cli.executor import Executor, team
-from rampion.cli.options import Json, changed, order_of
+from rampion.cli.options import Json
 
 if TYPE_CHECKING:
-    from rampion.relevant import Iteration
+    from rampion.training.relevant import Iteration
 
 EXAMPLE = """
 [bold]Examples[/bold]
@@ -147,18 +149,18 @@ def train(
     A line an iteration tells what the sentences learnt from gain by the metric (times 100), their mean sentence BLEU
     without length penalty, and BLEU on the dev and test text. The iteration that is best on dev is the answer.
     """
-    from decoder.decoder import features_of
-    from decoder.spread import SIZE, Spread
-    from decoder.system import BLOCKS, MODEL, Settings, System
-    from rampion.cli.blocks import progress
-    from rampion.curves import draw, prove
+    from rampion.console import progress
+    from rampion.decoder.block_decoder import features_of
+    from rampion.decoder.remote import SIZE, Spread
+    from rampion.decoder.system import BLOCKS, MODEL, Settings, System
     from rampion.errors import RecipeError
-    from rampion.memory import need
-    from rampion.recipes import SETS
-    from rampion.relevant import Frozen, Lines, Text
-    from rampion.relevant import train as learn
-    from rampion.report import RunFolder
-    from rampion.runs import Run
+    from rampion.report.curves import draw, prove
+    from rampion.runs.folder import RunFolder
+    from rampion.runs.sets_run import Run
+    from rampion.training.memory import need
+    from rampion.training.recipes import SETS
+    from rampion.training.relevant import Frozen, Lines, Text
+    from rampion.training.relevant import train as learn
 
     if curves:
         prove(curves)
@@ -190,9 +192,9 @@ def train(
         "least": least, "system": str(system.absolute()) if system else None, "memory": memory, "threads": threads,
         "executor": executor,
     }  # fmt: skip
-    live = table.Live(list(COLUMNS), list(COLUMNS.values()), err=as_json)
+    live = console.Live(list(COLUMNS), list(COLUMNS.values()), err=as_json)
     with ExitStack() as stack:
-        bar = stack.enter_context(table.decoding(sum(map(len, (part.source for part in text)))))
+        bar = stack.enter_context(console.decoding(sum(map(len, (part.source for part in text)))))
         decoder: Any = made.decoder(
             features,
             order,
@@ -236,7 +238,7 @@ def train(
     if curves:
         draw(curves, {name: [(row.iteration, getattr(row, name)) for row in run.rows] for name in SCORES})
     if as_json:
-        table.show_json({**told, "iterations": [asdict(row) for row in run.rows]})
+        console.show_json({**told, "iterations": [asdict(row) for row in run.rows]})
         return
     typer.echo(
         f"iteration {best.iteration} is best on dev: BLEU {best.dev:.2f}, on test {best.test:.2f}\n"

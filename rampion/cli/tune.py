@@ -10,30 +10,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rampion.cli import app, decoders, table
+from rampion import console
+from rampion.apps.inputs import OF_DECODERS, read_runs, recipes_of, references_of, seeds_of, weights_file, weights_for
+from rampion.cli import app, decoders
 from rampion.cli.executor import Executor, team
 from rampion.cli.loop import loop
-from rampion.cli.options import (
-    OF_DECODERS,
-    Json,
-    Lenient,
-    MetricOption,
-    Refs,
-    read_runs,
-    recipes_of,
-    references_of,
-    seeds_of,
-    weights_file,
-    weights_for,
-)
+from rampion.cli.options import Json, Lenient, MetricOption, Refs
 from rampion.cli.sweep import sweep
 from rampion.errors import RecipeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rampion.features import Weights
-    from rampion.tuning import Tuned
+    from rampion.store.features import Weights
+    from rampion.training.tuning import Tuned
 
 EXAMPLE = """
 [bold]Examples[/bold]
@@ -184,10 +174,10 @@ def tune(
     the candidates learnt from, and seconds of decoding and of learning.
     """
     from rampion.metrics import named
-    from rampion.report import RunFolder
-    from rampion.training import Round
-    from rampion.tuning import policy_named, refuse_shards, segments_of
-    from rampion.tuning import tune as learn
+    from rampion.runs.folder import RunFolder
+    from rampion.training.loop import Round
+    from rampion.training.tuning import policy_named, refuse_shards, segments_of
+    from rampion.training.tuning import tune as learn
 
     wanted = decoders.Wanted(
         decoder_command, timeout, retries, system, blocks, lm, counts, features, reordering, beam, options, threads
@@ -232,7 +222,7 @@ def tune(
         sweep(many, drawn, measure, out, asked, inputs, as_json, keep_rounds, lists=runs, **task)
         return
     columns = {"round": 5, "loss": 12, measure.name: 9, "moved": 9} | ({"dev": 9} if dev else {})
-    live = table.Live(list(columns), list(columns.values()), err=as_json)
+    live = console.Live(list(columns), list(columns.values()), err=as_json)
 
     @cache
     def run_folder() -> RunFolder:
@@ -244,8 +234,8 @@ def tune(
         run_folder().round(row)
         if keep_rounds:
             run_folder().keep(row, reached)
-        cells = [str(row.round), f"{row.loss:.4f}", table.number(row.score), f"{row.moved:.4f}"]
-        live.row(cells if row.dev is None else [*cells, table.number(row.dev)])
+        cells = [str(row.round), f"{row.loss:.4f}", console.number(row.score), f"{row.moved:.4f}"]
+        live.row(cells if row.dev is None else [*cells, console.number(row.dev)])
 
     with ExitStack() as stack:
         if shards and shards > 1:
@@ -262,11 +252,11 @@ def tune(
     }  # fmt: skip
     run_folder().finish(tuned.weights, tuned.last_weights, facts)
     for warning in _doubts(tuned, measure.higher_is_better):
-        table.note(warning)
+        console.note(warning)
     if as_json:
-        table.show_json(facts)
+        console.show_json(facts)
         return
-    table.show_gains(measure, _scores(tuned, initial=weights is not None), ["score", "dev"][: 2 if tuned.dev else 1])
+    console.show_gains(measure, _scores(tuned, initial=weights is not None), ["score", "dev"][: 2 if tuned.dev else 1])
     typer.echo(f"{tuned.signature}\nwrote {run_folder().weights}")
 
 
@@ -305,7 +295,7 @@ def _doubts(tuned: Tuned, higher_is_better: bool) -> Iterator[str]:
     if after < before if higher_is_better else after > before:
         yield (
             "the tuned weights choose worse on these lists than the initial ones "
-            f"({table.number(after)} after {table.number(before)}); "
+            f"({console.number(after)} after {console.number(before)}); "
             "try a smaller rate (--set rate=...) or another recipe"
         )
     if tuned.shrunk < 0.05:

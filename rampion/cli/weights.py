@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rampion.cli import app, table
-from rampion.cli.options import Json, read_weights
+from rampion import console
+from rampion.apps.inputs import read_weights
+from rampion.cli import app
+from rampion.cli.options import Json
 
 if TYPE_CHECKING:
-    from rampion.features import Weights
-    from rampion.runs import Run
+    from rampion.runs.sets_run import Run
+    from rampion.store.features import Weights
 
 EXAMPLE = """
 [bold]Examples[/bold]
@@ -66,7 +68,7 @@ def weights(
     """Look into weights: all dense ones, the largest sparse ones."""
     import numpy as np
 
-    from rampion.cli.keyed import run_of
+    from rampion.apps.runs import run_of
     from rampion.errors import RecipeError
     from rampion.formats import weights as weight_files
 
@@ -99,16 +101,16 @@ def weights(
         weight_files.write(out, learnt)
     quiet = out == "-"
     if as_json:
-        table.show_json(summary | likeness | {"weights": shown}, err=quiet)
+        console.show_json(summary | likeness | {"weights": shown}, err=quiet)
         return
-    table.show(rows, head, err=quiet)
+    console.show(rows, head, err=quiet)
     for facts in filter(None, (summary, likeness)):
         typer.echo(", ".join(f"{name} {_short(value)}" for name, value in facts.items()), err=quiet)
 
 
 def _look(run: Run, iteration: int | None, group: str | None, top: int, out: str | None, as_json: bool) -> None:
     """The weights of a run of rampion train: a table of templates, and the largest."""
-    from rampion.cli.keyed import Inside
+    from rampion.apps.runs import Inside
     from rampion.formats import weights as weight_files
 
     inside, quiet = Inside(run, iteration, group), out == "-"
@@ -116,19 +118,19 @@ def _look(run: Run, iteration: int | None, group: str | None, top: int, out: str
     if out:
         weight_files.write(out, inside.named())
     if as_json:
-        table.show_json({"iteration": inside.iteration, "templates": templates, "weights": shown}, err=quiet)
+        console.show_json({"iteration": inside.iteration, "templates": templates, "weights": shown}, err=quiet)
         return
     if templates:
         rows = [
             [name, f"{row['features']:,}", f"{row['nonzero']:,}", f"{row['norm']:.6g}"]
             for name, row in templates.items()
         ]
-        table.show(rows, ["template", "features", "nonzero", "norm"], err=quiet)
+        console.show(rows, ["template", "features", "nonzero", "norm"], err=quiet)
         typer.echo(err=quiet)
     rows = [
         [name, f"{row['weight']:.6g}", f"{row['count']:,}" if "count" in row else ""] for name, row in shown.items()
     ]
-    table.show(rows, ["feature", "weight", "count"], err=quiet)
+    console.show(rows, ["feature", "weight", "count"], err=quiet)
     typer.echo(f"iteration {inside.iteration}", err=quiet)
 
 

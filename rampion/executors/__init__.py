@@ -8,8 +8,8 @@ from typing import Any
 from rampion.errors import InputError, RecipeError
 from rampion.executors.coordinator import Coordinator, Job, Patience
 from rampion.executors.protocol import Executor
-from rampion.executors.room import Room
 from rampion.executors.tasks import Task
+from rampion.executors.workspace import Room
 
 __all__ = ["Coordinator", "Executor", "Job", "Patience", "Room", "Task", "named", "shards"]
 
@@ -45,7 +45,7 @@ def named(spec: str) -> tuple[Executor, Patience, int | None]:
 
         return Local(**values), patience, size
     try:
-        from rampion.executors.cluster import Cluster
+        from rampion.executors.dask import Cluster
     except ModuleNotFoundError as error:
         raise InputError(f"the executor {name} needs dask.distributed: pip install 'rampion[dask]'") from error
     if kind == "dask":

@@ -18,8 +18,8 @@ from typing import Literal, NamedTuple, Self, TypeVar
 from rampion import errors
 from rampion.errors import InputError, RampionError, RecipeError, StoreError
 from rampion.executors.protocol import Event, Executor, Heard, Joined, Lost
-from rampion.executors.room import Room
 from rampion.executors.tasks import Task
+from rampion.executors.workspace import Room
 
 T = TypeVar("T")
 TICK = 0.5  # seconds between looks at the clock

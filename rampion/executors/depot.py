@@ -23,8 +23,8 @@ from distributed.diagnostics.plugin import SchedulerPlugin
 from distributed.utils import sync
 
 from rampion.errors import RampionError
-from rampion.executors.room import fingerprint
 from rampion.executors.tasks import Answer, Place, Task, forget, performed
+from rampion.executors.workspace import fingerprint
 from rampion.formats.files import replacing
 
 PIECE = 4 << 20

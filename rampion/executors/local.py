@@ -7,8 +7,8 @@ import threading
 from contextlib import suppress
 
 from rampion.executors.protocol import Event, Heard, Joined
-from rampion.executors.room import Room
 from rampion.executors.tasks import Task, forget, performed
+from rampion.executors.workspace import Room
 from rampion.threads import processors
 
 

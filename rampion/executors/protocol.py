@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-from rampion.executors.room import Room
 from rampion.executors.tasks import Answer, Task
+from rampion.executors.workspace import Room
 
 
 class Joined(NamedTuple):

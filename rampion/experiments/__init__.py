@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 from rampion.errors import RecipeError
+from rampion.experiments.claims import Claim, Judged, Verdict, together
 from rampion.experiments.samples import Outcome, Outcomes, measured, score
-from rampion.experiments.verdicts import Claim, Judged, Verdict, together
 
 PAPERS = {"tillmann-zhang": "tillmann_zhang", "gimpel-smith": "gimpel_smith", "wuebker": "wuebker"}  # name -> module
 
@@ -130,7 +130,7 @@ def experiments(name: str | None = None) -> list[Experiment]:
 
 
 def _of(module: str) -> tuple[Experiment, ...]:
-    found: tuple[Experiment, ...] = import_module(f"rampion.experiments.{module}").EXPERIMENTS
+    found: tuple[Experiment, ...] = import_module(f"rampion.experiments.papers.{module}").EXPERIMENTS
     return found
 
 

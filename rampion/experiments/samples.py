@@ -10,11 +10,11 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from rampion.analysis.significance import Interval, Scored, bootstrap
 from rampion.errors import InputError
 from rampion.formats import container
 from rampion.metrics import Bleu, Wer
 from rampion.metrics.bleu import ORDER
-from rampion.significance import Interval, Scored, bootstrap
 
 Vector = NDArray[np.float64]
 

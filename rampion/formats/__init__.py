@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rampion.candidates import Candidates
 from rampion.errors import InputError
 from rampion.formats import container, jsonl, nbest, references, store
 from rampion.formats.files import FilePath, Skipped, head, shown
-from rampion.lists import Rows
-from rampion.text import References, Texts
-from rampion.vocab import Labels, Names
+from rampion.store.candidates import Candidates
+from rampion.store.lists import Rows
+from rampion.store.names import Labels, Names
+from rampion.store.text import References, Texts
 
 
 def load_nbest(path: FilePath) -> Candidates:

@@ -8,9 +8,9 @@ from itertools import pairwise
 import numpy as np
 
 from rampion.errors import InputError
-from rampion.lists import Rows
-from rampion.text import Texts
-from rampion.vocab import Labels
+from rampion.store.lists import Rows
+from rampion.store.names import Labels
+from rampion.store.text import Texts
 
 Group = tuple[str, int, int]
 

@@ -12,9 +12,9 @@ import numpy as np
 from rampion.errors import FormatError, InputError
 from rampion.formats.files import FilePath, Skipped, lines, replacing, shown
 from rampion.formats.groups import grouped, groups_of
-from rampion.lists import Rows
-from rampion.text import References, Texts
-from rampion.vocab import Labels, Names
+from rampion.store.lists import Rows
+from rampion.store.names import Labels, Names
+from rampion.store.text import References, Texts
 
 _RUN = 10_000  # hypotheses that make a run of rows
 

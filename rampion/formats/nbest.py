@@ -15,9 +15,9 @@ from rampion import _kernels
 from rampion.errors import FormatError, InputError
 from rampion.formats.files import FilePath, Skipped, line_blocks, newlines, not_utf8, replacing, shown
 from rampion.formats.groups import Group, grouped, groups_of
-from rampion.lists import Rows
-from rampion.text import Texts
-from rampion.vocab import Labels
+from rampion.store.lists import Rows
+from rampion.store.names import Labels
+from rampion.store.text import Texts
 
 Spans = NDArray[np.int64]
 Reals = NDArray[np.float64]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from rampion.errors import FormatError, InputError
 from rampion.formats.files import FilePath, head, lines, replacing, shown
 from rampion.formats.jsonl import WrongError, parsed, segment_id, string
-from rampion.text import References, Texts
+from rampion.store.text import References, Texts
 
 _NUMBER = re.compile(r"\d{1,18}")
 

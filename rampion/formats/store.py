@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from rampion.candidates import Candidates
 from rampion.errors import StoreError
 from rampion.formats import container
 from rampion.formats.files import FilePath
+from rampion.store.candidates import Candidates
 
 KIND = "candidates"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rampion.formats.files import FilePath, lines, replacing
-from rampion.text import Texts
+from rampion.store.text import Texts
 
 
 def read(path: FilePath) -> Texts:

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 
 from rampion.errors import FormatError, InputError, StoreError
-from rampion.features import Features, Weights
 from rampion.formats import container
 from rampion.formats.files import FilePath, head, lines, replacing, shown
 from rampion.formats.groups import groups_of
-from rampion.text import Texts
+from rampion.store.features import Features, Weights
+from rampion.store.text import Texts
 
 KIND = "weights"
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rampion.text import References, Texts
+from rampion.store.text import References, Texts
 
 Statistics = NDArray[np.int64] | NDArray[np.float64]
 Columns = Mapping[str, NDArray[np.float64]]

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from rampion.metrics.base import NO_COLUMNS, Columns
 from rampion.metrics.tokens import Tokeniser, check, matches, reference_count, rounds, tokenised, totals, words
-from rampion.text import References, Texts
-from rampion.vocab import Names
+from rampion.store.names import Names
+from rampion.store.text import References, Texts
 
 ORDER = 4
 

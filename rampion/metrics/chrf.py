@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from rampion.metrics.base import NO_COLUMNS, Columns
 from rampion.metrics.tokens import Tokens, characters, check, mapped, matches, reference_count, rounds, totals, words
-from rampion.text import References, Texts
-from rampion.vocab import Names
+from rampion.store.names import Names
+from rampion.store.text import References, Texts
 
 # A word of two characters or more that ends with a mark, or else begins with one.
 _MARKED = re.compile(r"(?<!\S)(?:(\S+)([{0}])|([{0}])(\S+))(?!\S)".format(re.escape(punctuation)))

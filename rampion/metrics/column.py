@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rampion.errors import InputError
 from rampion.metrics.base import NO_COLUMNS, Columns
-from rampion.text import References, Texts
+from rampion.store.text import References, Texts
 
 
 @dataclass(frozen=True, slots=True)

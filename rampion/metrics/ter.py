@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rampion.metrics.base import NO_COLUMNS, Columns, rate
 from rampion.metrics.tokens import check, reference_count
-from rampion.text import References, Texts
+from rampion.store.text import References, Texts
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.ter import TER

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from rampion import _kernels
 from rampion.errors import InputError
-from rampion.text import References, Texts
-from rampion.vocab import Names
+from rampion.store.names import Names
+from rampion.store.text import References, Texts
 
 Tokeniser = Literal["none", "13a", "intl", "char", "zh"]  # those of sacrebleu that need no download
 

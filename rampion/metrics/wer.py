@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from rampion.errors import InputError
 from rampion.metrics.base import NO_COLUMNS, Columns, rate
 from rampion.metrics.tokens import Tokeniser, Tokens, check, reference_count, rounds, tokenised, words
-from rampion.text import References, Texts
-from rampion.vocab import Names
+from rampion.store.names import Names
+from rampion.store.text import References, Texts
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,1 @@
-"""Runs, told: the folder that a run leaves, and the page that shows it."""
-
-from rampion.report.folder import RunFolder, manifest
-
-__all__ = ["RunFolder", "manifest"]
+"""The page of a run or of an experiment: one HTML file with its tables, charts and lists."""

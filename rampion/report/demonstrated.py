@@ -11,7 +11,6 @@ from typing import Any
 from rampion.formats import weights as weight_files
 from rampion.report.charts import Line, bar, chart, charts, interval
 from rampion.report.explorer import Judged, explorer, packed
-from rampion.report.folder import RunFolder
 from rampion.report.markup import (
     Markup,
     Section,
@@ -30,7 +29,8 @@ from rampion.report.page import Page, configured, spent, versions, weighing
 from rampion.report.trained import curves as set_curves
 from rampion.report.trained import iterations, weights_of
 from rampion.report.tuned import before, curves
-from rampion.runs import Run
+from rampion.runs.folder import RunFolder
+from rampion.runs.sets_run import Run
 
 Results = Mapping[str, Any]
 

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rampion.losses import FEAR, HOPE, MODEL, ORACLE
+from rampion.losses.contrast import FEAR, HOPE, MODEL, ORACLE
 from rampion.metrics import Metric
+from rampion.metrics.judging import Batch
 from rampion.report.markup import Markup, Section, number, section, table, tag
-from rampion.stakes import Batch
-from rampion.text import References
+from rampion.store.text import References
 
 Reals = NDArray[np.float64]
 Rows = NDArray[np.int64]

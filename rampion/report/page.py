@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from rampion import __version__
 from rampion.report.charts import Line, bar, chart, charts, interval
-from rampion.report.folder import RunFolder
 from rampion.report.markup import Markup, Section, data, duration, facts, folded, number, section, size, table, tag
+from rampion.runs.folder import RunFolder
 
 TOP = 30  # weights of a table
 NOTHING = 1e-4  # of all the time: parts that take less have not been gone through

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rampion.features import Weights
 from rampion.formats import weights as weight_files
 from rampion.report.charts import Line, chart, charts, interval
-from rampion.report.folder import RunFolder
 from rampion.report.markup import Markup, Section, duration, folded, number, section, table
 from rampion.report.page import Page, made, scattered
+from rampion.runs.folder import RunFolder
+from rampion.store.features import Weights
 
 
 class Runs(NamedTuple):

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from rampion.relevant import Iteration
 from rampion.report.charts import Line, bar, chart, charts
 from rampion.report.markup import Section, number, section, table, tag
 from rampion.report.page import Page, made, spent
-from rampion.runs import Run
+from rampion.runs.sets_run import Run
+from rampion.training.relevant import Iteration
 
 Table = Mapping[str, Mapping[str, Any]]
 

@@ -9,9 +9,9 @@ from typing import Any
 from rampion.formats import weights as weight_files
 from rampion.report.charts import Line, chart, charts
 from rampion.report.explorer import START, Judged, explorer, packed, worst
-from rampion.report.folder import RunFolder
 from rampion.report.markup import Section, number, section, table, tag
 from rampion.report.page import Page, made, spent, weighing
+from rampion.runs.folder import RunFolder
 
 Event = Mapping[str, Any]
 

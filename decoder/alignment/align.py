@@ -1,0 +1,424 @@
+"""Word alignment: an HMM in both directions that learn to agree, and its lexical tables.
+
+Each direction is IBM Model 1 (Brown et al. 1993) and then the HMM of Vogel et al. (1996), with a null word and jumps
+in a window. In all rounds of the HMM but the last, what is expected of a link is the product of both directions'
+posteriors (Liang et al. 2006), so that each corrects the other. The links of a direction are the likeliest ones, word
+by word; those of both are symmetrised.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from rampion.decoder import _kernels
+from rampion.decoder.alignment.links import METHODS, UNEVEN, Alignment, Words, bounds_of, symmetrise, tokens_of
+
+from rampion.errors import InputError, StoreError
+from rampion.formats import container
+from rampion.formats.files import FilePath
+from rampion.store.names import Names
+from rampion.store.text import Texts
+
+Offsets = NDArray[np.int64]
+Ids = NDArray[np.uint32]
+Places = NDArray[np.int32]
+Smalls = NDArray[np.float32]
+Reals = NDArray[np.float64]
+
+KIND = "aligner"
+LONGEST = 200  # words of a side; a pair with a longer or an empty one takes no part
+WINDOW = 7  # jumps up to here have a weight each, all farther ones the same
+REST = 0.1  # chance of the null word
+FLOOR = 1e-9  # the least probability of a word
+LEAST = 1e-6  # a pair of words that is less likely both ways is not kept in a trained aligner
+ROUNDS = (5, 5)  # of Model 1, of the HMM
+_SHARD = 1 << 20  # pairs of words, more or less, that one task works on
+_BATCH = 8  # shards whose posteriors are in memory at a time
+
+_PARTS = ("probs", "null", "jumps")
+
+_Result = TypeVar("_Result")
+
+
+class Uses(NamedTuple):
+    """Where each word stands: tokens order[bounds[w]:bounds[w + 1]]; owners[t] is the sentence of token t."""
+
+    order: Offsets
+    owners: Ids
+    bounds: Offsets
+
+
+class Lexicon(NamedTuple):
+    """p(word | given): the words of row `given` are words[bounds[given]:bounds[given + 1]], ascending, with values.
+
+    null[word] is p(word | null word). The inline `chance` of decoder/_core/lexicon.pxd looks up one value; a word
+    that never met `given` has FLOOR.
+    """
+
+    bounds: Offsets
+    words: Ids
+    values: Smalls
+    null: Smalls
+
+
+class Pairs(NamedTuple):
+    """Pairs of sentences for kernels: pair (i, j) of sentence s has cell cells[offsets[s] + i * target words + j]."""
+
+    source_bounds: Offsets
+    target_bounds: Offsets
+    offsets: Offsets
+    cells: Ids
+
+
+class Round(NamedTuple):
+    """What is told of a round: log-likelihood a word, forwards and backwards."""
+
+    model: str
+    number: int
+    forward: float
+    backward: float
+
+
+Watch = Callable[[Round], None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Direction:
+    """One direction: p(observed | state) of every cell and of one that stands for none; of the null word; jumps."""
+
+    flipped: bool
+    probs: Smalls
+    null: Smalls
+    jumps: Reals
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Aligner:
+    """A trained pair of models: row s of the table holds the target words that met source word s, ascending."""
+
+    sources: Names
+    targets: Names
+    bounds: Offsets
+    words: Ids
+    directions: tuple[Direction, Direction]
+
+    @classmethod
+    def train(
+        cls, source: Texts, target: Texts, *, rounds: tuple[int, int] = ROUNDS, threads: int | None = None,
+        watch: Watch | None = None,
+    ) -> Aligner:  # fmt: skip
+        """Learn from pairs of texts: `rounds` of Model 1, then of the HMM."""
+        sources, targets = Names(), Names()
+        with _corpus(tokens_of(sources, source), tokens_of(targets, target), threads) as corpus:
+            table = corpus.tabulate()
+            directions = corpus.begin(False), corpus.begin(True)
+            for model, count in zip(("Model 1", "HMM"), rounds, strict=True):
+                hmm = model == "HMM"
+                for number in range(1, count + 1):
+                    groups = [directions] if hmm and number < count else [directions[:1], directions[1:]]
+                    better = [pair for group in groups for pair in corpus.improved(group, hmm=hmm)]
+                    directions = better[0][0], better[1][0]
+                    if watch:
+                        watch(Round(model, number, better[0][1], better[1][1]))
+            return cls(sources, targets, *_pruned(*table, directions))
+
+    def align(
+        self, source: Texts, target: Texts, *, method: str = METHODS[-1], threads: int | None = None
+    ) -> Alignment:
+        """The points of each pair of texts."""
+        left, right = tokens_of(_copy(self.sources), source), tokens_of(_copy(self.targets), target)
+        with _corpus(left, right, threads) as corpus:
+            corpus.find(self.bounds, self.words)
+            forward, backward = corpus.links([corpus.fitted(one) for one in self.directions])
+        return symmetrise(forward, backward, method)
+
+    def save(self, path: FilePath) -> None:
+        arrays: dict[str, container.Array] = {"bounds": self.bounds, "words": self.words}
+        for side, names in (("source", self.sources), ("target", self.targets)):
+            texts = names.texts()
+            arrays |= {f"{side}_blob": texts.blob, f"{side}_bounds": texts.bounds}
+        for name, one in zip(("forward", "backward"), self.directions, strict=True):
+            arrays |= {f"{name}_{part}": getattr(one, part) for part in _PARTS}
+        container.write(path, KIND, arrays, {})
+
+    @classmethod
+    def load(cls, path: FilePath) -> Aligner:
+        arrays, _ = container.read(path, KIND)
+        if not _whole(arrays):
+            raise StoreError(f"{path}: the parts of the aligner do not fit together; train it again")
+        sources, targets = Names(), Names()
+        for side, known in (("source", sources), ("target", targets)):
+            known.intern_all(Texts(arrays[f"{side}_blob"], arrays[f"{side}_bounds"]))
+        directions = [
+            Direction(flipped, *(arrays[f"{name}_{part}"] for part in _PARTS))
+            for flipped, name in ((False, "forward"), (True, "backward"))
+        ]
+        return cls(sources, targets, arrays["bounds"], arrays["words"], (directions[0], directions[1]))
+
+
+def align(
+    source: Texts, target: Texts, *, method: str = METHODS[-1], rounds: tuple[int, int] = ROUNDS,
+    threads: int | None = None, watch: Watch | None = None,
+) -> Alignment:  # fmt: skip
+    """Train an aligner on the pairs of texts, and align them with it."""
+    aligner = Aligner.train(source, target, rounds=rounds, threads=threads, watch=watch)
+    return aligner.align(source, target, method=method, threads=threads)
+
+
+def model1(given: Words, said: Words, *, rounds: int = 5, threads: int | None = None) -> Lexicon:
+    """IBM Model 1: p(word of `said` | word of `given`), ids being those of the two sides."""
+    with _corpus(given, said, threads) as corpus:
+        bounds, words = corpus.tabulate()
+        direction = corpus.begin(False)
+        for _ in range(rounds):
+            ((direction, _),) = corpus.improved([direction], hmm=False)
+    return Lexicon(bounds, words, direction.probs[:-1], direction.null)
+
+
+class _Corpus:
+    """Pairs of sentences, cut into shards by their words alone, so that threads never change a bit.
+
+    Memory: 4 bytes a pair of words of a pair of sentences, 24 a pair of words that meet, 64 MB of posteriors.
+    """
+
+    def __init__(self, source: Words, target: Words, pool: ThreadPoolExecutor, threads: int) -> None:
+        if len(source.bounds) != len(target.bounds):
+            raise InputError(UNEVEN.format(len(source.bounds) - 1, len(target.bounds) - 1))
+        lengths = np.diff(source.bounds), np.diff(target.bounds)
+        self.all = len(lengths[0])
+        self.kept = np.flatnonzero(np.logical_and.reduce([(each > 0) & (each <= LONGEST) for each in lengths]))
+        self.source, self.target = _taken(source, self.kept), _taken(target, self.kept)
+        self.pool, self.threads = pool, threads
+        self.sizes = [int(side.words.max(initial=0)) + 1 for side in (source, target)]
+        offsets = bounds_of(np.diff(self.source.bounds) * np.diff(self.target.bounds))
+        self.pairs = Pairs(self.source.bounds, self.target.bounds, offsets, np.zeros(0, np.uint32))
+        cuts = np.searchsorted(offsets, np.arange(0, offsets[-1] + _SHARD, _SHARD))
+        cuts = np.unique(np.minimum(cuts, len(self.kept))).tolist()
+        self.shards = list(pairwise(cuts))
+
+    def tabulate(self) -> tuple[Offsets, Ids]:
+        """The words that meet, row by row, and every pair's cell."""
+        uses = _uses(self.target, self.sizes[1])
+        bounds, words = np.zeros(self.sizes[1] + 1, np.int64), np.empty(1 << 16, np.uint32)
+        done = 0
+        while True:
+            met = np.zeros(self.sizes[0], np.uint32)
+            if (done := _kernels.tabulate(uses, self.source, done, met, bounds, words)) == self.sizes[1]:
+                break
+            words = np.concatenate([words, np.empty_like(words)])
+        rows, columns = np.empty(self.sizes[0] + 1, np.int64), np.empty(bounds[-1], np.uint32)
+        _kernels.transpose(bounds, words[: bounds[-1]], rows, columns)
+        self.find(rows, columns)
+        return rows, columns
+
+    def find(self, bounds: Offsets, words: Ids) -> None:
+        """Find every pair's cell in the table; it may lack rows and words."""
+        self.bounds = np.concatenate([bounds, np.full(max(0, self.sizes[0] + 1 - len(bounds)), len(words))])
+        self.words = words
+        self.sizes = [len(self.bounds) - 1, max(self.sizes[1], int(words.max(initial=0)) + 1)]
+        uses = _uses(self.source, self.sizes[0])
+        cells = np.empty(self.pairs.offsets[-1], np.uint32)
+        self.pairs = self.pairs._replace(cells=cells)
+        shares = np.linspace(0, uses.bounds[-1], self.threads + 1).astype(np.int64)
+        self.cuts = np.searchsorted(uses.bounds[:-1], shares).tolist()
+        self.cuts[-1] = self.sizes[0]
+
+        def locate(low: int, high: int) -> None:
+            places = np.full(self.sizes[1], len(words), np.uint32)
+            _kernels.locate(
+                self.bounds, words, uses, self.source, self.target, self.pairs.offsets, low, high, places, cells
+            )
+
+        self._each(locate, list(pairwise(self.cuts)))
+
+    def begin(self, flipped: bool) -> Direction:
+        """Every word as likely as any other, and near jumps forwards somewhat likelier."""
+        jumps = np.exp(-np.abs(np.arange(-WINDOW, WINDOW + 2) - 1.0) / 2.0)
+        chance = 1.0 / self.sizes[not flipped]
+        probs, null = (np.full(size, chance, np.float32) for size in (len(self.words) + 1, self.sizes[not flipped]))
+        return Direction(flipped, probs, null, jumps)
+
+    def fitted(self, one: Direction) -> Direction:
+        """The direction with a null probability also for words that it has never seen."""
+        unseen = max(0, self.sizes[not one.flipped] - len(one.null))
+        return replace(one, null=np.concatenate([one.null, np.full(unseen, FLOOR, np.float32)]))
+
+    def improved(self, directions: Sequence[Direction], *, hmm: bool) -> list[tuple[Direction, float]]:
+        """One round: better directions, and the log-likelihood a word that they had before.
+
+        Two directions agree: what they expect of a link is the product of what each expects.
+        """
+        counts = np.zeros(len(self.words))
+        blanks = [np.empty(len(self._observed(one).words), np.float32) for one in directions]
+        tallies = [np.zeros(2 * len(one.jumps)) for one in directions]
+        totals = [0.0] * len(directions)
+        for first, last, posteriors, told in self._expectations(directions, blanks, hmm):
+            for share in told:
+                for way, (likelihood, moves) in enumerate(share):
+                    totals[way] += likelihood
+                    tallies[way] += moves
+            for other in posteriors[1:]:
+                posteriors[0] *= other
+
+            def collect(low: int, high: int) -> None:
+                words, own = self.source.words, posteriors[0]  # noqa: B023
+                _kernels.collect(self.pairs, words, first, last, low, high, own, counts)  # noqa: B023
+
+            self._each(collect, list(pairwise(self.cuts)))
+        return [
+            (self._maximised(one, counts, blank, moves if hmm else None), total / max(1, len(blank)))
+            for one, blank, moves, total in zip(directions, blanks, tallies, totals, strict=True)
+        ]
+
+    def links(self, directions: Sequence[Direction]) -> list[Alignment]:
+        """The likeliest state of every word, direction by direction, as points of source and target."""
+        blanks = [np.empty(len(self._observed(one).words), np.float32) for one in directions]
+        links = [np.empty(len(blank), np.int32) for blank in blanks]
+        for first, last, posteriors, _ in self._expectations(directions, blanks, hmm=True):
+            for one, own, blank, found in zip(directions, posteriors, blanks, links, strict=True):
+                _kernels.best(self.pairs, one.flipped, first, last, own, blank, found)
+        return [self._alignment(one, found) for one, found in zip(directions, links, strict=True)]
+
+    def _expectations(
+        self, directions: Sequence[Direction], blanks: Sequence[Smalls], hmm: bool
+    ) -> Iterator[tuple[int, int, list[Smalls], list[list[tuple[float, Reals]]]]]:
+        """Batch by batch: its sentences, posteriors of each direction, and what each shard tells of each direction."""
+        offsets = self.pairs.offsets
+        for start in range(0, len(self.shards), _BATCH):
+            shards = self.shards[start : start + _BATCH]
+            first, last = shards[0][0], shards[-1][1]
+            posteriors = [np.empty(offsets[last] - offsets[first], np.float32) for _ in directions]
+
+            def expect(low: int, high: int) -> list[tuple[float, Reals]]:
+                inside = slice(offsets[low] - offsets[first], offsets[high] - offsets[first])  # noqa: B023
+                return [
+                    self._expect(one, low, high, own[inside], blank, hmm)
+                    for one, own, blank in zip(directions, posteriors, blanks, strict=True)  # noqa: B023
+                ]
+
+            yield first, last, posteriors, self._each(expect, shards)
+
+    def _expect(
+        self, one: Direction, low: int, high: int, posteriors: Smalls, blanks: Smalls, hmm: bool
+    ) -> tuple[float, Reals]:
+        states, seen = (np.diff(side.bounds[low : high + 1]) for side in self._sides(one))
+        width = states + len(one.jumps)
+        work = np.empty(int(((3 * seen + 6 + len(one.jumps)) * width + seen).max(initial=0)))
+        moves = np.zeros(2 * len(one.jumps))
+        arguments = self.pairs, self._observed(one).words, one.flipped, one.probs, one.null
+        if hmm:
+            told = _kernels.hmm(*arguments, one.jumps, REST, low, high, work, posteriors, blanks, moves)
+        else:
+            told = _kernels.model_one(*arguments, low, high, work, posteriors, blanks)
+        return told, moves
+
+    def _maximised(self, one: Direction, counts: Reals, blanks: Smalls, moves: Reals | None) -> Direction:
+        probs = np.full(len(self.words) + 1, FLOOR, np.float32)
+        given = self.sizes[one.flipped]
+        _kernels.normalise(self.bounds, self.words, counts, one.flipped, FLOOR, np.zeros(given), probs)
+        null = np.bincount(self._observed(one).words, blanks, self.sizes[not one.flipped])
+        null = np.maximum(null / max(null.sum(), FLOOR), FLOOR).astype(np.float32)
+        jumps = one.jumps
+        if moves is not None:
+            made, room = moves[: len(jumps)], moves[len(jumps) :]
+            jumps = np.maximum(np.divide(made, room, out=jumps.copy(), where=room > 0), FLOOR)
+            jumps /= jumps.sum()
+        return Direction(one.flipped, probs, null, jumps)
+
+    def _sides(self, one: Direction) -> tuple[Words, Words]:
+        """The states' side and the observed one."""
+        return (self.target, self.source) if one.flipped else (self.source, self.target)
+
+    def _observed(self, one: Direction) -> Words:
+        return self._sides(one)[1]
+
+    def _alignment(self, one: Direction, links: Places) -> Alignment:
+        seen = self._observed(one).bounds
+        owners = np.repeat(self.kept, np.diff(seen))
+        places = (np.arange(len(links)) - np.repeat(seen[:-1], np.diff(seen))).astype(np.int32)
+        real = links >= 0
+        bounds = bounds_of(np.bincount(owners[real], minlength=self.all))
+        found = Alignment(bounds, places[real], links[real])
+        return found if one.flipped else found.transposed()
+
+    def _each(self, work: Callable[[int, int], _Result], spans: Sequence[tuple[int, int]]) -> list[_Result]:
+        return list(self.pool.map(lambda span: work(*span), spans))
+
+
+@contextmanager
+def _corpus(source: Words, target: Words, threads: int | None) -> Iterator[_Corpus]:
+    threads = threads or os.cpu_count() or 1
+    with ThreadPoolExecutor(threads) as pool:
+        yield _Corpus(source, target, pool, threads)
+
+
+def _whole(arrays: Mapping[str, container.Array]) -> bool:
+    """Whether the arrays of a file are those of an aligner: all there, of their types, each within the others."""
+    types = {"bounds": "i8", "words": "u4", "source_bounds": "i8", "target_bounds": "i8"}
+    types |= {"source_blob": "u1", "target_blob": "u1"}
+    for name in ("forward", "backward"):
+        types |= {f"{name}_{part}": kind for part, kind in zip(_PARTS, ("f4", "f4", "f8"), strict=True)}
+    if {name: array.dtype.str[1:] for name, array in arrays.items()} != types:
+        return False
+    cells, sizes = len(arrays["words"]), [len(arrays[f"{side}_bounds"]) - 1 for side in ("source", "target")]
+    lengths = {
+        "bounds": cells,
+        "source_bounds": len(arrays["source_blob"]),
+        "target_bounds": len(arrays["target_blob"]),
+    }
+    return (
+        all(array.ndim == 1 for array in arrays.values())
+        and all(
+            len(bounds) and bounds[0] == 0 and bounds[-1] == length and bool((np.diff(bounds) >= 0).all())
+            for bounds, length in ((arrays[name], length) for name, length in lengths.items())
+        )
+        and len(arrays["bounds"]) == max(1, sizes[0]) + 1
+        and int(arrays["words"].max(initial=0)) < max(1, sizes[1])
+        and all(
+            len(arrays[f"{name}_probs"]) == cells + 1
+            and len(arrays[f"{name}_null"]) == max(1, size)
+            and len(arrays[f"{name}_jumps"]) >= 2
+            and len(arrays[f"{name}_jumps"]) % 2 == 0
+            for name, size in (("forward", sizes[1]), ("backward", sizes[0]))
+        )
+    )
+
+
+def _pruned(
+    bounds: Offsets, words: Ids, directions: Sequence[Direction]
+) -> tuple[Offsets, Ids, tuple[Direction, Direction]]:
+    """The table without cells that neither direction makes anything of."""
+    kept = np.logical_or.reduce([one.probs > LEAST for one in directions])
+    kept[-1] = False
+    before = np.concatenate([[0], np.cumsum(kept)])
+    forward, backward = (
+        Direction(one.flipped, np.append(one.probs[kept], np.float32(FLOOR)), one.null, one.jumps) for one in directions
+    )
+    return before[bounds], words[kept[:-1]], (forward, backward)
+
+
+def _copy(names: Names) -> Names:
+    copy = Names(len(names.bounds) - 1)
+    copy.intern_all(names.texts())
+    return copy
+
+
+def _taken(side: Words, kept: Offsets) -> Words:
+    """The sentences kept."""
+    lengths = np.diff(side.bounds)
+    inside = np.zeros(len(lengths), np.bool_)
+    inside[kept] = True
+    return Words(side.words[np.repeat(inside, lengths)], bounds_of(lengths[kept]))
+
+
+def _uses(side: Words, size: int) -> Uses:
+    owners = np.repeat(np.arange(len(side.bounds) - 1, dtype=np.uint32), np.diff(side.bounds))
+    return Uses(np.argsort(side.words, kind="stable"), owners, bounds_of(np.bincount(side.words, minlength=size)))

@@ -1,0 +1,306 @@
+"""The bundled decoder: a block set, perhaps a language model, and settings; to rampion one more Decoder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from rampion.decoder.alignment.links import Alignment
+from rampion.decoder.features.dense import DENSE, FOURTEEN, SEVEN, dense, spoken, surface
+from rampion.decoder.features.dense import texts as spelt
+from rampion.decoder.features.templates import GROUPS, NAMES, KeyRow, Templates
+from rampion.decoder.models.blocks import COLUMNS, LEARNT, BlockSet
+from rampion.decoder.models.leave_one_out import STANDARD, LeftOut, Penalty
+from rampion.decoder.models.lm import Lm
+from rampion.decoder.models.options import Derivations, Graph, Options, Sentences
+from rampion.decoder.search.candidates import Told, candidates
+from rampion.decoder.search.kbest import Said, kbest, said
+from rampion.decoder.search.lattice import Lattice
+from rampion.decoder.search.model import FLUENCY, Model
+from rampion.decoder.search.oracle import Oracle, truth
+from rampion.decoder.search.search import Search, in_order, search
+
+from rampion.errors import RecipeError
+from rampion.sets.records import Keyed, Weighing
+from rampion.store.candidates import Candidates
+from rampion.store.features import Weights
+from rampion.store.keys import Keys
+from rampion.store.names import Names
+from rampion.store.text import References, Texts
+
+Reals = NDArray[np.float64]
+Offsets = NDArray[np.int64]
+Ids = NDArray[np.uint32]
+
+SETS = {"seven": SEVEN, "fourteen": FOURTEEN, "learnt": LEARNT}
+BATCH = 64  # sentences that go through the kernels together
+
+# What tuning starts from: Moses' defaults, for the same features (S10.10); LEARNT were trained with weight 1.
+INITIAL = (
+    {"PhraseST": 0.2, "PhraseTS": 0.2, "LexST": 0.2, "LexTS": 0.2, "ModelOne": 0.2, "Phrases": 0.2, "Words": 1.0}
+    | {"LM": 0.5, "LMFirst": 0.5, "LMRest": 0.5, "Jump": 0.3, "JumpOut": 0.3, "JumpIn": 0.3}
+    | dict.fromkeys(COLUMNS[5:], 0.3)
+    | dict.fromkeys(LEARNT, 1.0)
+)
+
+
+def features_of(which: str) -> tuple[tuple[str, ...], str]:
+    """Real-valued features and templates by name, with commas between; seven, fourteen, learnt are sets of them."""
+    names, templates = list[str](), list[str]()
+    for name in filter(None, which.split(",")):
+        if name in SETS or name in DENSE:
+            names += SETS.get(name, (name,))
+        else:
+            templates.append(name)
+    for name in templates:
+        if name not in GROUPS and name not in NAMES:
+            known = ", ".join((*SETS, *DENSE, *GROUPS, *NAMES))
+            raise RecipeError(f"no feature, template or group is called {name!r}; choose among {known}")
+    if not names and not templates:
+        raise RecipeError("a decoder without features has nothing to choose by; name some, such as fourteen or all")
+    names = list(dict.fromkeys(names))
+    if "LM" in names and {"LMFirst", "LMRest"} & set(names):
+        raise RecipeError("LM is LMFirst and LMRest together; take it, or the two")
+    return tuple(names), ",".join(templates)
+
+
+class Batch(NamedTuple):
+    """Sentences and what can be said about them; `surfaces` are the source words as they were written."""
+
+    first: int
+    sentences: Sentences
+    options: Options
+    surfaces: Texts
+
+
+T = TypeVar("T")
+Progress = Callable[[int], None]  # told how many sentences are done
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BlockDecoder:
+    """Decodes with the features asked for; the same lists for any number of threads."""
+
+    blocks: BlockSet
+    lm: Lm | None = None
+    features: str = "fourteen"
+    settings: Search = field(default_factory=Search)
+    options: int = 20  # blocks of a source phrase
+    longest: int = 8  # words of a source phrase
+    threads: int = 1
+    distinct: bool = False  # lists of different texts, not of different derivations
+    progress: Progress | None = None
+    left_out: LeftOut | None = None  # segment n without the counts of its pair n
+    span: tuple[int, int] | None = None  # of the segments only those from here to before there
+    names: tuple[str, ...] = field(init=False)
+    templates: Templates = field(init=False)
+    _lm_words: Ids = field(init=False)  # target words as the language model knows them
+
+    def __post_init__(self) -> None:
+        names, which = features_of(self.features)
+        if self.lm is None and any(name.startswith("LM") for name in names):
+            if self.features not in SETS:
+                raise RecipeError(f"the features {self.features} need a language model; give one, or leave LM out")
+            names = tuple(name for name in names if not name.startswith("LM"))
+        if missing := [name for name in names if name in LEARNT and name not in self.blocks.blocks.columns]:
+            raise RecipeError(
+                f"the features {self.features} need condensed blocks, which these are not; condense weights into them "
+                f"(rampion condense), or leave {missing[0]} out"
+            )
+        known = self.lm.ids(self.blocks.vocabularies.target.texts())[0] if self.lm else np.zeros(0, np.uint32)
+        object.__setattr__(self, "_lm_words", known)
+        object.__setattr__(self, "names", names)
+        object.__setattr__(self, "templates", Templates(self.blocks.vocabularies, self.blocks.blocks, which))
+
+    @property
+    def initial(self) -> Weights:
+        """What tuning starts from: INITIAL for its real-valued features, nothing for the others."""
+        return Weights.of({name: INITIAL[name] for name in self.names})
+
+    def leaving_out(
+        self, source: Texts, target: Texts, alignment: Alignment, penalty: Penalty = STANDARD
+    ) -> BlockDecoder:
+        """This decoder, which then decodes these sources, segment n with blocks that have not counted pair n (S11.5).
+
+        The pairs are of the text that the blocks are from, with the alignment that made them.
+        """
+        other = copy(self)
+        object.__setattr__(other, "left_out", LeftOut.of(self.blocks, source, target, alignment, penalty))
+        return other
+
+    def decode(
+        self, segments: Sequence[str], weights: Weighing, k: int, folder: str | PathLike[str] | None = None
+    ) -> Candidates:
+        """The k best derivations of every segment; a folder holds them, so that memory need not."""
+        return candidates(self.told(Texts.of(segments), weights, k), self.names, self.spelt, folder)
+
+    def told(self, segments: Texts, weights: Weighing, k: int, model: Model | None = None) -> Iterator[Told]:
+        """What there is to tell of the k best derivations, batch after batch; the model is that of the weights."""
+        return self.search(
+            segments, model or self.model(weights), lambda batch, graph: self.tell(batch, self.kbest(batch, graph, k))
+        )
+
+    def spelt(self, keys: KeyRow) -> Texts:
+        """Keys in readable form."""
+        return self.templates.names(keys)
+
+    def best(self, segments: Texts, weights: Weighing, model: Model | None = None) -> Texts:
+        """The best translation of every segment."""
+        found = self.search(
+            segments, model or self.model(weights), lambda batch, graph: self.texts(batch, kbest(graph, 1))
+        )
+        return Texts.join(list(found))
+
+    def only(self, first: int, last: int) -> BlockDecoder:
+        """This decoder, which answers for the segments from first to last - 1 of what it is given."""
+        other = copy(self)
+        object.__setattr__(other, "span", (first, last))
+        return other
+
+    def keyed(self, weights: Weighing) -> Keyed:
+        """The weights as a table has them; those of features that this decoder does not have say nothing."""
+        by_name = weights.own if isinstance(weights, Keyed) else weights
+        own = {name: by_name[name] for name in self.names if name in by_name}
+        if isinstance(weights, Keyed):
+            return Keyed(weights.table, own)
+        sparse = {name: weight for name, weight in weights.items() if name not in DENSE}
+        keys = self.templates.keys(Texts.of(sparse), lenient=True)
+        known = keys != 0
+        table = Keys()
+        table.enter(keys[known])
+        table.set_weights(np.fromiter(sparse.values(), np.float64, len(sparse))[known])
+        return Keyed(table, own)
+
+    def model(self, weights: Weighing) -> Model:
+        """What the weights say."""
+        table, own = self.keyed(weights)
+        return self.weighed(own, table)
+
+    def knows(self, name: str) -> bool:
+        """Whether this decoder has a feature of that name."""
+        if name in DENSE:
+            return name in self.names
+        return self.templates.fires(name.partition("/")[0]) and bool(
+            self.templates.keys(Texts.of([name]), lenient=True)
+        )
+
+    def weighed(self, own: Mapping[str, float], table: Keys) -> Model:
+        """The model of real-valued weights by name and of a table of keys with theirs.
+
+        A language model that weighs nothing is left out: what it would tell apart ends up alike.
+        """
+        single, pair = self.templates.scores(table)
+        lm = self.lm if any(own.get(name) for name in FLUENCY) else None
+        return Model.of(
+            self.blocks.blocks,
+            self.templates.mask,
+            table,
+            own,
+            lm,
+            self._lm_words if lm else None,
+            jumps=self.blocks.jumps,
+            single=single,
+            pair=pair,
+        )
+
+    def batch(self, segments: Texts, first: int, last: int) -> Batch:
+        """The segments from first to last - 1."""
+        rows = np.arange(first, last)
+        lines, labels = segments.take(rows), Texts.of(map(str, rows.tolist()))
+        sentences = Sentences.of(lines, self.blocks.vocabularies.source, labels)
+        options = Options.match(sentences, self.blocks.blocks, self.longest, self.options)
+        if self.left_out is not None:
+            options = options._replace(rates=self.left_out.rates(first, sentences, options, self.blocks.blocks))
+        return Batch(first, sentences, options, surface(lines))
+
+    def batches(self, segments: Texts, work: Callable[[Batch], T]) -> Iterator[T]:
+        """What the work makes of every batch, in order; on threads."""
+
+        start, end = self.span or (0, len(segments))
+
+        def one(first: int) -> T:
+            return work(self.batch(segments, first, min(first + BATCH, end)))
+
+        for first, result in zip(
+            range(start, end, BATCH), in_order(one, range(start, end, BATCH), self.threads), strict=True
+        ):
+            yield result
+            if self.progress:
+                self.progress(min(first + BATCH, end) - start)
+
+    def search(self, segments: Texts, model: Model, work: Callable[[Batch, Graph], T]) -> Iterator[T]:
+        """What the work makes of the search graph of every batch, in order; on threads."""
+        return self.batches(
+            segments, lambda batch: work(batch, search(batch.sentences, batch.options, model, self.settings))
+        )
+
+    def kbest(self, batch: Batch, graph: Graph, k: int) -> Derivations:
+        """The k best derivations of every sentence of a batch."""
+        return kbest(graph, k, self.said(batch) if self.distinct else None)
+
+    def tell(self, batch: Batch, derivations: Derivations) -> Told:
+        """Texts and features of derivations."""
+        keys, bounds = self.templates.emit(batch.sentences, batch.options, derivations)
+        values = np.zeros((len(derivations.scores), 0))
+        if self.names:
+            heard = any(name.startswith("LM") for name in self.names)
+            values = self.values(batch, derivations, self.logs(batch, derivations) if heard else np.zeros(0))
+        return Told(derivations, self.texts(batch, derivations), values, keys, bounds)
+
+    def oracle(
+        self, segments: Texts, references: References, criterion: Oracle, work: Callable[[Batch, Derivations], T]
+    ) -> Iterator[T]:
+        """What the work makes of the sequences of highest BLEU in the search space, in order; their scores are BLEU."""
+
+        def one(batch: Batch) -> T:
+            rows = np.arange(batch.first, batch.first + len(batch.sentences.bounds) - 1)
+            wanted = truth(segments.take(rows), references.take(rows), self.blocks.vocabularies.target)
+            return work(batch, criterion(batch.sentences, batch.options, self.blocks.blocks, wanted))
+
+        return self.batches(segments, one)
+
+    def oracles(self, segments: Texts, references: References, criterion: Oracle) -> Iterator[tuple[Texts, Reals]]:
+        """What the sequences of highest BLEU say, and their BLEU+1, batch after batch."""
+        return self.oracle(segments, references, criterion, lambda batch, best: (self.texts(batch, best), best.scores))
+
+    def texts(self, batch: Batch, derivations: Derivations) -> Texts:
+        """What every derivation says."""
+        target = self.blocks.vocabularies.target.texts()
+        return spelt(batch.sentences, batch.options, self.blocks.blocks, target, batch.surfaces, derivations)
+
+    def lattice(self, batch: Batch, graph: Graph) -> Lattice:
+        """A search graph on its own."""
+        names = Names()
+        names.intern_all(self.blocks.vocabularies.target.texts())
+        names.intern_all(batch.surfaces)
+        return Lattice.of(graph, self.said(batch), names)
+
+    def values(self, batch: Batch, derivations: Derivations, logs: Reals) -> Reals:
+        """The real-valued features of derivations, a column a name; logs are those of their words and ends."""
+        return dense(
+            batch.sentences, batch.options, self.blocks.blocks, derivations,
+            jumps=self.blocks.jumps, logs=logs, names=self.names,
+        )  # fmt: skip
+
+    def logs(self, batch: Batch, derivations: Derivations) -> Reals:
+        """Log-probabilities of the words and the end of every derivation."""
+        if self.lm is None:
+            return np.zeros(0)
+        words, bounds = spoken(batch.options, self.blocks.blocks, derivations)
+        return self.lm.logs(self._lm_words[words], bounds)
+
+    def said(self, batch: Batch, names: Names | None = None) -> Said:
+        """What the options of a batch say, unknown words as they were written: those have ids behind the vocabulary, or
+        behind names that begin with it."""
+        target = names or self.blocks.vocabularies.target
+        local = Names()
+        ids = local.intern_all(batch.surfaces)
+        known = target.find_all(local.texts())
+        beyond = len(target) + np.cumsum(known < 0) - 1
+        surfaces = np.where(known < 0, beyond, known).astype(np.uint32)
+        return said(batch.options, self.blocks.blocks, surfaces[ids])

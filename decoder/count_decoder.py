@@ -1,0 +1,256 @@
+"""The bundled decoder with thousands of count features (S9.3, S9.4): it searches without, and rescores what it kept.
+
+Word pairs belong to blocks, so they are added to the edges of the search graph; n-grams and triggers see all words so
+far, so they come in by cube pruning (decoder/search/cube.py). Without weights of these two the lists are exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass, field
+from hashlib import sha256
+from os import PathLike
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from rampion.decoder import _kernels
+from rampion.decoder.binary_decoder import KeyedBlockDecoder
+from rampion.decoder.block_decoder import Batch, BlockDecoder
+from rampion.decoder.features.counts import CountFeatures
+from rampion.decoder.models.blocks import BOUNDARY, Blocks, BlockSet, packed
+from rampion.decoder.models.options import NOTHING, Derivations, Graph
+from rampion.decoder.search.candidates import Told, candidates
+from rampion.decoder.search.cube import NonLocal, rescored
+from rampion.decoder.search.kbest import Said
+from rampion.decoder.search.model import Model
+
+from rampion.arrays import ends
+from rampion.errors import InputError, RecipeError
+from rampion.sets.records import Keyed, Weighing
+from rampion.store.candidates import Candidates
+from rampion.store.features import Weights
+from rampion.store.names import Names
+from rampion.store.text import Texts
+
+Reals = NDArray[np.float64]
+Offsets = NDArray[np.int64]
+Ids = NDArray[np.uint32]
+Keys = NDArray[np.uint64]
+
+T = TypeVar("T")
+Tell = Callable[[Batch, Said, "Linked", Derivations], T]
+OWN = np.uint64(30 << 59)  # keys of count features: behind those of all templates but the user's
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LargeDecoder:
+    """A decoder with the features of its own and count features; every node keeps n derivations when it rescores."""
+
+    decoder: BlockDecoder
+    features: CountFeatures
+    n: int = 100
+    _names: Names = field(init=False)  # those of target words, and behind them of other words of features
+    _links: Links = field(init=False)
+    _numbers: NonLocal = field(init=False)  # as fire.pyx wants it: weights are numbers of features + 1
+
+    def __post_init__(self) -> None:
+        if self.n < 1:
+            raise RecipeError(f"n = {self.n}: a node must keep 1 derivation or more")
+        names, listed = Names(), self.features.features
+        names.intern_all(self.decoder.blocks.vocabularies.target.texts())
+        names.intern_all(Texts.of(word for one in listed if one.kind != "pair" for word in one.words))
+        numbers = np.arange(1.0, len(listed) + 1)
+        object.__setattr__(self, "_names", names)
+        object.__setattr__(self, "_links", Links.of(self.decoder.blocks, self.features))
+        object.__setattr__(self, "_numbers", self._nonlocal(numbers))
+
+    @property
+    def initial(self) -> Weights:
+        """What tuning starts from: that of the decoder, and nothing for count features."""
+        return self.decoder.initial
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with whatever changes its lists."""
+        facts = KeyedBlockDecoder(self.decoder).fingerprint, self.n, self.features.features
+        return sha256(repr(facts).encode()).hexdigest()[:16]
+
+    def decode(
+        self, segments: Sequence[str], weights: Weighing, k: int, folder: str | PathLike[str] | None = None
+    ) -> Candidates:
+        """The k best derivations of every segment; a folder holds them, so that memory need not."""
+        return candidates(self.told(Texts.of(segments), weights, k), self.decoder.names, self.spelt, folder)
+
+    def told(self, segments: Texts, weights: Weighing, k: int, model: Model | None = None) -> Iterator[Told]:
+        """What there is to tell of the k best derivations, batch after batch; the model is that of the weights."""
+        return self._search(segments, weights, k, self._tell, model)
+
+    def best(self, segments: Texts, weights: Weighing, model: Model | None = None) -> Texts:
+        """The best translation of every segment."""
+
+        def texts(batch: Batch, said: Said, linked: Linked, found: Derivations) -> Texts:
+            return self.decoder.texts(batch, found)
+
+        return Texts.join(list(self._search(segments, weights, 1, texts, model)))
+
+    def only(self, first: int, last: int) -> LargeDecoder:
+        """This decoder, which answers for the segments from first to last - 1 of what it is given."""
+        other = copy(self)
+        object.__setattr__(other, "decoder", self.decoder.only(first, last))
+        return other
+
+    def _search(
+        self, segments: Texts, weights: Weighing, k: int, tell: Tell[T], model: Model | None = None
+    ) -> Iterator[T]:
+        """What there is to tell of the k best derivations of every batch."""
+        by_name = weights.own if isinstance(weights, Keyed) else weights
+        own = np.array([by_name.get(name, 0.0) for name in self.features.names], np.float64)
+        for bad in np.flatnonzero(~np.isfinite(own))[:1].tolist():
+            name = self.features.features[bad].name
+            raise InputError(f"the weight of {name} is {own[bad]}; a decoder needs finite weights")
+        features = self._nonlocal(own)
+
+        def work(batch: Batch, graph: Graph) -> T:
+            said, linked = self.decoder.said(batch, self._names), self._links.linked(batch.options.blocks)
+            if own[linked.features].any():
+                graph = _raised(graph, linked.sums(own))
+            if len(features.keys):
+                found = rescored(graph, said, features, k, self.n, self.decoder.distinct)
+            else:
+                found = self.decoder.kbest(batch, graph, k)
+            return tell(batch, said, linked, found)
+
+        return self.decoder.search(segments, model or self.decoder.model(weights), work)
+
+    def _nonlocal(self, weights: Reals) -> NonLocal:
+        """Those of n-grams and triggers that weigh something."""
+        kinds: dict[str, dict[tuple[str, ...], float]] = {"pair": {}, "gram": {}, "trigger": {}}
+        for one, weight in zip(self.features.features, weights.tolist(), strict=True):
+            if weight:
+                kinds[one.kind][one.words] = weight
+        return NonLocal.of(kinds["gram"], kinds["trigger"], self._names)
+
+    def _tell(self, batch: Batch, said: Said, linked: Linked, derivations: Derivations) -> Told:
+        """Texts and features of derivations; those of counts stand behind the others."""
+        told = self.decoder.tell(batch, derivations)
+        ids, bounds = self._fired(said, linked, derivations)
+        sizes, others = np.diff(told.key_bounds), np.diff(bounds)
+        key_bounds = ends(sizes + others)
+        keys = np.empty(key_bounds[-1], np.uint64)
+        theirs = np.ones(len(keys), np.bool_)
+        theirs[np.arange(len(ids)) + np.repeat(key_bounds[1:] - others - bounds[:-1], others)] = False
+        keys[theirs], keys[~theirs] = told.keys, OWN | ids
+        return told._replace(keys=keys, key_bounds=key_bounds)
+
+    def _fired(self, said: Said, linked: Linked, derivations: Derivations) -> tuple[Ids, Offsets]:
+        """The count features of derivation d: ids[bounds[d]:bounds[d + 1]]."""
+        count, done = len(derivations.scores), 0
+        longest = int(np.diff(said.bounds).max(initial=1))
+        text = np.empty(2 + longest * int(np.diff(derivations.step_bounds).max(initial=0)), np.uint32)
+        bounds, ids = np.zeros(count + 1, np.int64), np.empty(16 * len(derivations.steps) + 4096, np.uint32)
+        firsts, lasts = linked.bounds[linked.blocks], linked.bounds[linked.blocks + 1]
+        while True:
+            done = _kernels.fire(
+                derivations, said, self._numbers, firsts, lasts, linked.features, done, text, bounds, ids
+            )
+            if done == count:
+                return ids[: bounds[-1]], bounds
+            ids = np.concatenate([ids, np.empty_like(ids)])
+
+    def spelt(self, keys: Keys) -> Texts:
+        """Keys in readable form."""
+        mine = (keys & OWN) == OWN
+        mine &= keys < OWN + np.uint64(1 << 59)
+        texts = Texts.join([self.decoder.templates.names(keys[~mine]), self.features.names])
+        rows = np.empty(len(keys), np.int64)
+        rows[~mine] = np.arange(len(keys) - mine.sum())
+        rows[mine] = (keys[mine] & np.uint64((1 << 32) - 1)).astype(np.int64) + len(keys) - mine.sum()
+        return texts.take(rows)
+
+
+def _raised(graph: Graph, sums: Reals) -> Graph:
+    """The graph, each edge scoring so much more by its option."""
+    speaks, scores = graph.options != NOTHING, graph.scores.copy()
+    scores[speaks] += sums[graph.options[speaks]]
+    return graph._replace(scores=scores)
+
+
+class Linked(NamedTuple):
+    """The word pairs of options: option o has block number blocks[o], which fires features[bounds[b]:bounds[b + 1]]."""
+
+    blocks: Offsets
+    bounds: Offsets
+    features: Ids
+
+    def sums(self, weights: Reals) -> Reals:
+        """What its word pairs add to each option."""
+        count = len(self.bounds) - 1
+        owners = np.repeat(np.arange(count), np.diff(self.bounds))
+        sums: Reals = np.bincount(owners, weights[self.features], count).astype(np.float64)
+        return sums[self.blocks]
+
+
+class Links(NamedTuple):
+    """Links inside blocks. A block set keeps none, so they are those that its blocks of one word each speak for.
+
+    A target word t of a block is linked to that source word s of the block for which p(s|t) p(t|s) is highest, of
+    equals to the first, and to none if no s and t make a block. keys are source word << 32 | target word of these
+    blocks, ascending; values their log p(s|t) p(t|s); numbers those of their features, -1 for none.
+    """
+
+    blocks: Blocks
+    keys: Keys
+    values: NDArray[np.float32]
+    numbers: NDArray[np.int64]
+    paired: NDArray[np.bool_]  # whether a target word has a feature
+
+    @classmethod
+    def of(cls, blocks: BlockSet, features: CountFeatures) -> Links:
+        """Those of a block set."""
+        own, (source, target) = blocks.blocks, blocks.vocabularies
+        sizes = np.diff(own.source_bounds)[own.sources], np.diff(own.target_bounds)[own.targets]
+        rows = np.flatnonzero((sizes[0] == 1) & (sizes[1] == 1) & (np.arange(len(own.sources)) > BOUNDARY))
+        words = own.source_words[own.source_bounds[own.sources[rows]]]
+        others = own.target_words[own.target_bounds[own.targets[rows]]]
+        keys = packed(words, others)
+        order = np.argsort(keys)
+        keys, rows = keys[order], rows[order]
+        pairs = {number: one.words for number, one in enumerate(features.features) if one.kind == "pair"}
+        known = source.find_all(Texts.of(s for s, _ in pairs.values()))
+        meant = target.find_all(Texts.of(t for _, t in pairs.values()))
+        both = (known >= 0) & (meant >= 0)
+        wanted = packed(known[both].astype(np.uint32), meant[both].astype(np.uint32))
+        places = np.searchsorted(keys, wanted)
+        there = np.append(keys, np.uint64(0))[places] == wanted
+        numbers, paired = np.full(len(keys), -1), np.zeros(len(target), np.bool_)
+        numbers[places[there]] = np.array(list(pairs), np.int64)[both][there]
+        paired[meant[both][there]] = True
+        return cls(own, keys, own.values[rows, 0] + own.values[rows, 1], numbers, paired)
+
+    def linked(self, asked: Ids) -> Linked:
+        """The word pairs of blocks."""
+        own = self.blocks
+        blocks, inverse = np.unique(asked, return_inverse=True)
+        targets, owners = _spans(own.target_bounds, own.targets[blocks])
+        paired = self.paired[own.target_words[targets]]
+        targets, owners = targets[paired], owners[paired]
+        sources, rows = _spans(own.source_bounds, own.sources[blocks[owners]])
+        keys = packed(own.source_words[sources], own.target_words[targets[rows]])
+        places = np.minimum(np.searchsorted(self.keys, keys), max(0, len(self.keys) - 1))
+        found = np.flatnonzero(self.keys[places] == keys) if len(self.keys) else np.zeros(0, np.int64)
+        rows, places = rows[found], places[found]
+        order = np.lexsort((-self.values[places], rows))  # stable: of equals the first source word
+        firsts = order[np.unique(rows[order], return_index=True)[1]]
+        numbers, owners = self.numbers[places[firsts]], owners[rows[firsts]]
+        fires = numbers >= 0
+        sizes = np.bincount(owners[fires], minlength=len(blocks))
+        return Linked(inverse, ends(sizes), numbers[fires].astype(np.uint32))
+
+
+def _spans(bounds: Offsets, chosen: Ids) -> tuple[Offsets, Offsets]:
+    """All places of the spans chosen, and which of these each belongs to."""
+    sizes = bounds[1:][chosen] - bounds[chosen]
+    owners = np.repeat(np.arange(len(chosen)), sizes)
+    return np.arange(len(owners)) + (bounds[chosen] - ends(sizes)[:-1])[owners], owners

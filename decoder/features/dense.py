@@ -1,0 +1,93 @@
+"""Real-valued features (S10.10): what a derivation is worth by the columns of its blocks, by counts, jumps and words.
+
+Larger is better, logarithms are natural. A value is the sum over the blocks of a derivation in target order; over
+words for those of the language model, </s> last.
+
+    PhraseST (a)  PhraseTS  LexST  LexTS  ModelOne (b)     columns of the blocks (decoder/models/blocks.py)
+    BackM BackS BackD, ForeM ForeS ForeD                   the same, each counted when that move happens
+    LearntPairs LearntWords LearntT1 LearntT2,             columns of condensed blocks (search/condense.py); those of
+    LearntBack*, LearntFore*                               moves count when the move happens
+    Phrases, Words (g), Jump                               1 a block, 1 a word, -|start - end of the last block|
+    JumpOut (e), JumpIn (f)                                log-probability of the jump (decoder/models/jumps.py)
+    LM; LMFirst (c), LMRest (d)                            of all words; of the first of each block, and of the others
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from rampion.decoder import _kernels
+from rampion.decoder.models.blocks import COLUMNS, LEARNT, Blocks
+from rampion.decoder.models.options import Derivations, Options, Sentences
+
+from rampion.store.names import Names
+from rampion.store.text import Texts
+
+Reals = NDArray[np.float64]
+Ids = NDArray[np.uint32]
+Offsets = NDArray[np.int64]
+
+DENSE = (*COLUMNS, "Phrases", "Words", "Jump", "JumpOut", "JumpIn", "LM", "LMFirst", "LMRest", *LEARNT)
+SEVEN = ("PhraseST", "ModelOne", "LMFirst", "LMRest", "JumpOut", "JumpIn", "Words")
+FOURTEEN = ("PhraseST", "PhraseTS", "LexST", "LexTS", "Phrases", "LM", "Words", "Jump", *COLUMNS[5:])
+
+
+class Distortion(Protocol):
+    """Log-probabilities of a jump, a row a source word: after it, and before it. The middle column is no jump."""
+
+    @property
+    def out(self) -> NDArray[np.float32]: ...
+    @property
+    def into(self) -> NDArray[np.float32]: ...
+
+
+def dense(
+    sentences: Sentences,
+    options: Options,
+    blocks: Blocks,
+    derivations: Derivations,
+    *,
+    jumps: Distortion,
+    logs: Reals,
+    names: Sequence[str] = DENSE,
+) -> Reals:
+    """The values of every derivation, a column a name.
+
+    logs are those of all words that `spoken` tells, and of </s> after each derivation; without any, LM columns are 0,
+    as are JumpOut and JumpIn if jumps know no word, and those of LEARNT if the blocks are not condensed.
+    """
+    values = np.empty((len(derivations.scores), len(DENSE)))
+    _kernels.worth(sentences, options, blocks, jumps, logs, derivations, values)
+    return np.ascontiguousarray(values[:, [DENSE.index(name) for name in names]])
+
+
+def spoken(options: Options, blocks: Blocks, derivations: Derivations) -> tuple[Ids, Offsets]:
+    """The target words of every derivation, words[bounds[d]:bounds[d + 1]]; UNKNOWN where a source word is copied."""
+    targets = blocks.targets[options.blocks[derivations.steps]]
+    starts = blocks.target_bounds[targets]
+    sizes = blocks.target_bounds[1:][targets] - starts
+    ends = np.concatenate([[0], np.cumsum(sizes)])
+    words = blocks.target_words[np.arange(ends[-1]) + np.repeat(starts - ends[:-1], sizes)]
+    return words, ends[derivations.step_bounds]
+
+
+def surface(lines: Texts) -> Texts:
+    """Every word of every line, as it was written: what IDENTITY copies."""
+    names = Names()
+    tokens, _ = names.tokens(lines)
+    return names.texts().take(tokens.astype(np.int64))
+
+
+def texts(
+    sentences: Sentences, options: Options, blocks: Blocks, words: Texts, tokens: Texts, derivations: Derivations
+) -> Texts:
+    """What every derivation says: target words by their texts, unknown source words by their tokens (`surface`)."""
+    count, done = len(derivations.scores), 0
+    bounds = np.zeros(count + 1, np.int64)
+    blob = np.empty(16 * len(derivations.steps) + 256, np.uint8)
+    while (done := _kernels.say(sentences, options, blocks, words, tokens, derivations, done, bounds, blob)) < count:
+        blob = np.concatenate([blob, np.empty_like(blob)])
+    return Texts(blob[: bounds[-1]].copy(), bounds)

@@ -1,0 +1,364 @@
+"""Binary feature templates (S10.2, S11.6): what a block sequence fires, as exact 64-bit keys.
+
+A key is template + 1 << 59 | arguments: one to three words of 19 bits, or phrases of 29, or a block of 32 and a small
+code; no key is 0.
+
+    P1 block                               P2 block, orientation                 P3 target phrases b', b
+    P4 source phrases b', b                P5 target phrase, source length
+    W1 source word, target word            W2 jump, last source word b', first source word b
+    W3 target 1-, 2- and 3-grams inside b and across the join of b' and b       W4 last target word b', first b
+    T1 source word; target words i < i'    T2 target word; source words j < j'
+    H1 block, backward M/S/D               H2 block, forward M/S/D (of the last block: towards the end)
+
+b' is the block before b; before the first stands the boundary, which fires nothing by itself. Every use fires once:
+F(z) counts. Jumps: R, L, N over a gap of 1, 2, 3 or 4, more words: N1, N2, N3, N5.
+
+Names read P2/das_haus/the_house/R: _ joins the words of a phrase, / the arguments; inside words these two and %, =, |
+and whitespace stand as %5F and so on.
+
+Templates of the user see a source and a target phrase and answer names of features, which fire wherever the block
+stands; they run once a block, so a slow one costs little:
+
+    templates.add("Digits", lambda source, target: ["kept"] if source == target and source[0].isdigit() else [])
+
+One that must see the last block too is asked about every pair that the search compares, so that only the search in
+plain Python (decoder/_reference/search.py) knows it, some hundred times slower; that is the slow path:
+
+    templates.add_pair("Again", lambda last, block: ["word"] if last.target[-1] == block.target[0] else [])
+
+Their features are numbered as they are first met. Where threads share the templates, `prepare` them on all blocks
+first, so that the numbers do not depend on who comes first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property, reduce
+from itertools import pairwise
+from threading import Lock
+from typing import NamedTuple
+from urllib.parse import unquote
+
+import numpy as np
+from numpy.typing import NDArray
+from rampion.decoder import _kernels
+from rampion.decoder.models.blocks import BOUNDARY, Blocks, Vocabularies
+from rampion.decoder.models.options import Derivations, Options, Sentences
+
+from rampion.errors import InputError, RecipeError
+from rampion.store.keys import Keys
+from rampion.store.names import Names
+from rampion.store.text import Texts
+
+Ids = NDArray[np.uint32]
+Offsets = NDArray[np.int64]
+KeyRow = NDArray[np.uint64]
+
+NAMES = ("P1", "P2", "P3", "P4", "P5", "W1", "W2", "W3", "W4", "T1", "T2", "H1", "H2")
+GROUPS = {
+    "phrase": ("P1", "P2", "P3", "P4", "P5"),
+    "word": ("W1", "W2", "W3", "W4"),
+    "all": ("P1", "P2", "P3", "P4", "P5", "W1", "W2", "W3", "W4"),
+    "pairs": ("P1",),
+    "lexical": ("W1",),
+    "triplets": ("T1", "T2"),
+    "reordering": ("H1", "H2"),
+}
+USER = 30
+USERS = np.uint64((USER + 1) << 59)
+WORDS = (1 << 19) - 2  # of a vocabulary, at most
+TURNS, SWINGS, JUMPS = ("R", "L", "N"), ("M", "S", "D"), ("R", "L", "N1", "N2", "N3", "N5")
+LABELS = (*NAMES, *TURNS, *SWINGS, *JUMPS, *map(str, range(256)))
+
+# The arguments of each template: b block, S and T phrases, s and t words, o turn, m swing, j jump, n length; and how
+# far each is shifted. W3 has one to three words, which count from 1 there.
+SHAPES = {
+    "P1": ("b", (8,)), "P2": ("bo", (8, 0)), "P3": ("TT", (29, 0)), "P4": ("SS", (29, 0)), "P5": ("Tn", (29, 0)),
+    "W1": ("st", (38, 19)), "W2": ("jss", (38, 19, 0)), "W3": ("ttt", (38, 19, 0)), "W4": ("tt", (38, 19)),
+    "T1": ("stt", (38, 19, 0)), "T2": ("tss", (38, 19, 0)), "H1": ("bm", (8, 0)), "H2": ("bm", (8, 0)),
+}  # fmt: skip
+CODES = {"o": TURNS, "m": SWINGS, "j": JUMPS, "n": tuple(map(str, range(256)))}
+SPECIAL = re.compile(r"[%/_=|\s]", re.ASCII)
+
+
+class Block(NamedTuple):
+    """A block by its words."""
+
+    source: tuple[str, ...]
+    target: tuple[str, ...]
+
+
+Template = Callable[[tuple[str, ...], tuple[str, ...]], Iterable[str]]
+PairTemplate = Callable[[Block, Block], Iterable[str]]
+
+
+class Extras(NamedTuple):
+    """What templates of the user fire: block b fires keys[firsts[b]:lasts[b]]."""
+
+    firsts: Offsets
+    lasts: Offsets
+    keys: KeyRow
+
+
+def mask_of(which: str) -> int:
+    """The templates of names and groups divided by commas, bit t for template t; "" is none."""
+    mask = 0
+    for name in filter(None, which.split(",")):
+        chosen = GROUPS.get(name, (name,))
+        if not set(chosen) <= set(NAMES):
+            known = ", ".join((*GROUPS, *NAMES))
+            raise RecipeError(f"no feature template or group is called {name!r}; choose among {known}")
+        mask |= reduce(int.__or__, (1 << NAMES.index(one) for one in chosen))
+    return mask
+
+
+def leaving(block: int, swing: int) -> int:
+    """The key of H2."""
+    return NAMES.index("H2") + 1 << 59 | block << 8 | swing
+
+
+def escaped(word: str) -> str:
+    """The word as it stands in a name."""
+    return SPECIAL.sub(lambda found: f"%{ord(found[0]):02X}", word)
+
+
+class Templates:
+    """The templates in use on a block set, and the names of what they fire."""
+
+    def __init__(self, vocabularies: Vocabularies, blocks: Blocks, which: str = "all") -> None:
+        self.vocabularies = vocabularies
+        self.blocks = blocks
+        self.mask = mask_of(which)
+        self.users = Names()
+        self.extras = Extras(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.uint64))
+        self._functions: dict[str, Template] = {}
+        self._pairs: dict[str, PairTemplate] = {}
+        self._joins: dict[tuple[int, int], KeyRow] = {}
+        self._lock = Lock()
+        worded = mask_of("word,triplets") & self.mask
+        for side, names in zip(("source", "target"), vocabularies, strict=True):
+            if worded and len(names) > WORDS:
+                fired = ", ".join(name for t, name in enumerate(NAMES) if worded >> t & 1)
+                raise RecipeError(
+                    f"the {side} vocabulary has {len(names):,} words, and templates of words ({fired}) tell {WORDS:,} "
+                    "apart; make the blocks from a smaller vocabulary, or leave these templates out"
+                )
+
+    def add(self, name: str, function: Template) -> None:
+        """One more template: function(source words, target words) answers the features a block fires, by name."""
+        self._name(name)
+        self._functions[name] = function
+        self.mask |= 1 << USER
+        count = len(self.blocks.sources)
+        self.extras = Extras(np.full(count, -1, np.int64), np.full(count, -1, np.int64), np.zeros(0, np.uint64))
+
+    def add_pair(self, name: str, function: PairTemplate) -> None:
+        """One more template on the slow path: function(last, block) answers what the two fire as neighbours."""
+        self._name(name)
+        self._pairs[name] = function
+        self._joins.clear()
+
+    def _name(self, name: str) -> None:
+        taken = (*NAMES, *self.own)
+        if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII) or name in taken:
+            raise RecipeError(
+                f"a template cannot be called {name!r}; take letters and digits, and none of {', '.join(taken)}"
+            )
+
+    @property
+    def own(self) -> tuple[str, ...]:
+        """The templates of the user, by name."""
+        return (*self._functions, *self._pairs)
+
+    def fires(self, label: str) -> bool:
+        """Whether features of this template are in use."""
+        built_in = label in NAMES and self.mask >> NAMES.index(label) & 1
+        return bool(built_in) or label in self.own
+
+    def prepare(self, blocks: Ids) -> None:
+        """Ask the user's templates about those of the blocks that they have not seen."""
+        if not self._functions:
+            return
+        with self._lock:
+            firsts, lasts, keys = self.extras
+            fresh = np.unique(blocks)
+            parts, end = [keys], len(keys)
+            for block in fresh[firsts[fresh] < 0].tolist():
+                said = self.words(block)
+                parts.append(self._keys_of((name, function(*said)) for name, function in self._functions.items()))
+                firsts[block], lasts[block] = end, end + len(parts[-1])
+                end += len(parts[-1])
+            self.extras = Extras(firsts, lasts, np.concatenate(parts))
+
+    def join(self, last: int, block: int) -> KeyRow:
+        """What two neighbours fire by the user's templates of pairs."""
+        if (last, block) not in self._joins:
+            with self._lock:
+                both = self.words(last), self.words(block)
+                keys = self._keys_of((name, function(*both)) for name, function in self._pairs.items())
+                self._joins[last, block] = keys
+        return self._joins[last, block]
+
+    def _keys_of(self, fired: Iterable[tuple[str, Iterable[str]]]) -> KeyRow:
+        names = Texts.of(f"{name}/{escaped(feature)}" for name, features in fired for feature in features)
+        return self.users.intern_all(names).astype(np.uint64) | USERS
+
+    def scores(self, keys: Keys) -> tuple[Callable[[int], float] | None, Callable[[int, int], float] | None]:
+        """What the user's templates add to a block, and to a last block and a block, under the weights of keys."""
+
+        def alone(block: int) -> float:
+            self.prepare(np.array([block], np.uint32))
+            firsts, lasts, fired = self.extras
+            return float(keys.weigh(fired[firsts[block] : lasts[block]]).sum(dtype=np.float64))
+
+        def joined(last: int, block: int) -> float:
+            return float(keys.weigh(self.join(last, block)).sum(dtype=np.float64))
+
+        return alone if self._functions else None, joined if self._pairs else None
+
+    def words(self, block: int) -> Block:
+        """The words of a block's source and target phrase."""
+        blocks, (source, target) = self.blocks, self.vocabularies
+        here = blocks.source_words[slice(*blocks.source_bounds[blocks.sources[block] :][:2])]
+        there = blocks.target_words[slice(*blocks.target_bounds[blocks.targets[block] :][:2])]
+        return Block(tuple(map(source.name, here.tolist())), tuple(map(target.name, there.tolist())))
+
+    def emit(self, sentences: Sentences, options: Options, derivations: Derivations) -> tuple[KeyRow, Offsets]:
+        """A key for every feature that fires: those of derivation d are keys[bounds[d]:bounds[d + 1]]."""
+        self.prepare(options.blocks[derivations.steps])
+        count, done = len(derivations.scores), 0
+        bounds = np.zeros(count + 1, np.int64)
+        keys = np.empty(64 * len(derivations.steps) + 4096, np.uint64)
+        while True:
+            done = _kernels.emit(
+                sentences, options, self.blocks, self.extras, self.mask, derivations, done, bounds, keys
+            )
+            if done == count:
+                break
+            keys = np.concatenate([keys, np.empty_like(keys)])
+        return self._joined(options, derivations, keys, bounds) if self._pairs else (keys[: bounds[-1]], bounds)
+
+    def _joined(
+        self, options: Options, derivations: Derivations, keys: KeyRow, bounds: Offsets
+    ) -> tuple[KeyRow, Offsets]:
+        """The keys, those of the user's templates of pairs behind the others of each derivation."""
+        parts = []
+        for d, (start, end) in enumerate(pairwise(derivations.step_bounds.tolist())):
+            said = [BOUNDARY, *options.blocks[derivations.steps[start:end]].tolist()]
+            joins = [self.join(last, block) for last, block in pairwise(said)]
+            parts.append(np.concatenate([keys[bounds[d] : bounds[d + 1]], *joins]))
+        ends = np.concatenate([[0], np.cumsum([len(part) for part in parts], dtype=np.int64)])
+        return np.concatenate([keys[:0], *parts]), ends
+
+    def names(self, keys: KeyRow) -> Texts:
+        """The readable name of every key."""
+        bounds, done = np.zeros(len(keys) + 1, np.int64), 0
+        blob = np.empty(24 * len(keys) + 64, np.uint8)
+        labels, users = Texts.of(LABELS), self.users.texts()
+        while True:
+            done = _kernels.spell(keys, self.blocks, labels, *self._spelt, users, done, bounds, blob)
+            if done == len(keys):
+                return Texts(blob[: bounds[-1]].copy(), bounds)
+            if bounds[done + 1] == -3:
+                raise InputError(
+                    f"feature key {int(keys[done]):#018x} has no name in this block set; "
+                    "open the features with the blocks they were made with"
+                )
+            blob = np.concatenate([blob, np.empty_like(blob)])
+
+    def keys(self, names: Texts, *, lenient: bool = False) -> KeyRow:
+        """The key of every readable name; leniently 0 for what has none in this block set, which is an error else."""
+        keys = np.zeros(len(names), np.uint64)
+        rows: dict[tuple[str, int], list[int]] = {}
+        parts = [name.split("/") for name in names]
+        for row, (label, *arguments) in enumerate(parts):
+            rows.setdefault((label, len(arguments)), []).append(row)
+        for (label, count), chosen in rows.items():
+            keys[chosen] = self._keys(label, [parts[row][1:] for row in chosen], count, lenient)
+        return keys
+
+    def _keys(self, label: str, arguments: Sequence[list[str]], count: int, lenient: bool) -> KeyRow:
+        """The keys of names of one template with so many arguments."""
+        if label in self.own:
+            joined = Texts.of("/".join([label, *one]) for one in arguments)
+            with self._lock:
+                return self.users.intern_all(joined).astype(np.uint64) | USERS
+        kinds, shifts = SHAPES.get(label, ("", ()))
+        most = len(kinds) + kinds.count("b")
+        if not kinds or not (1 if label == "W3" else most) <= count <= most:
+            if lenient:
+                return np.zeros(len(arguments), np.uint64)
+            name = "/".join([label, *arguments[0]])
+            raise InputError(f"{name!r} is not the name of a feature; expected one like W1/haus/house")
+        keys = np.full(len(arguments), (NAMES.index(label) + 1) << 59, np.uint64)
+        known = np.ones(len(arguments), np.bool_)
+        columns = iter(list(column) for column in zip(*arguments, strict=True))
+        for kind, shift in zip(kinds, shifts, strict=True):
+            if (column := next(columns, None)) is None:
+                break
+            if kind == "b":
+                column = [f"{source}/{target}" for source, target in zip(column, next(columns), strict=True)]
+            found = self._find(kind, column)
+            known &= found >= 0
+            if not (lenient or known.all()):
+                missing = column[int(np.argmin(found))]
+                raise InputError(
+                    f"{missing!r} in the name of a {label} is not {KINDS[kind]}; check spelling and block set"
+                )
+            keys |= (found + (label == "W3")).astype(np.uint64) << np.uint64(shift)
+        return np.where(known, keys, np.uint64(0))
+
+    def _find(self, kind: str, column: list[str]) -> Offsets:
+        """The number of every argument, -1 for those unknown."""
+        if kind in CODES:
+            numbers = {code: number for number, code in enumerate(CODES[kind])}
+            return np.array([numbers.get(code, -1) for code in column], np.int64)
+        if kind in "st":
+            return self.vocabularies[kind == "t"].find_all(Texts.of(map(unquote, column)))
+        if kind in "ST":
+            return self._phrases[kind == "T"].find_all(Texts.of(column))
+        sides = zip(*(pair.split("/") for pair in column), strict=True)
+        source, target = (self._find(side, list(one)) for side, one in zip("ST", sides, strict=True))
+        pairs, order = self._sorted
+        wanted = source << 32 | target
+        places = np.minimum(np.searchsorted(pairs, wanted), len(pairs) - 1)
+        return np.where((pairs[places] == wanted) & (source >= 0) & (target >= 0), order[places], -1)
+
+    @cached_property
+    def _spelt(self) -> tuple[Texts, Texts]:
+        """Both vocabularies as they stand in names."""
+        source, target = (Texts.of(map(escaped, names.texts())) for names in self.vocabularies)
+        return source, target
+
+    @cached_property
+    def _phrases(self) -> tuple[Names, Names]:
+        """All phrases of both sides as they stand in names, under their own numbers."""
+        blocks, tables = self.blocks, (Names(), Names())
+        words = (blocks.source_words, blocks.source_bounds), (blocks.target_words, blocks.target_bounds)
+        for (ids, phrases), texts, names in zip(words, self._spelt, tables, strict=True):
+            names.intern_all(_phrases(ids, phrases, texts))
+        return tables
+
+    @cached_property
+    def _sorted(self) -> tuple[Offsets, Offsets]:
+        """The blocks in the order of source << 32 | target, and that number."""
+        pairs = self.blocks.sources.astype(np.int64) << 32 | self.blocks.targets
+        order = np.argsort(pairs, kind="stable")
+        return pairs[order], order
+
+
+KINDS = {
+    "b": "a block", "S": "a source phrase", "T": "a target phrase", "s": "a word of the source vocabulary",
+    "t": "a word of the target vocabulary", "o": "one of R, L, N", "m": "one of M, S, D", "n": "a length",
+    "j": "one of R, L, N1, N2, N3, N5",
+}  # fmt: skip
+
+
+def _phrases(words: Ids, phrases: Offsets, texts: Texts) -> Texts:
+    """Every phrase as one text, _ between its words."""
+    bounds, done = np.zeros(len(phrases), np.int64), 0
+    blob = np.empty(12 * len(phrases) + 64, np.uint8)
+    while (done := _kernels.phrase(words, phrases, texts, done, bounds, blob)) < len(phrases) - 1:
+        blob = np.concatenate([blob, np.empty_like(blob)])
+    return Texts(blob[: bounds[-1]], bounds)

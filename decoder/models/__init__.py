@@ -1,0 +1,1 @@
+"""What a system knows: blocks, their options for a sentence, language models and jump probabilities."""

@@ -1,0 +1,302 @@
+"""Blocks: pairs of a source and a target phrase, with their counts and what the real-valued features say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from rampion.decoder import _kernels
+from rampion.decoder.models.jumps import Jumps
+
+from rampion.errors import StoreError
+from rampion.formats import container
+from rampion.formats.files import FilePath
+from rampion.store.names import Names
+from rampion.store.text import Texts
+
+Offsets = NDArray[np.int64]
+Ids = NDArray[np.uint32]
+Reals = NDArray[np.float32]
+Keys = NDArray[np.uint64]
+
+# Fixed ids: words 0 to 2; phrases and blocks 0 (an unknown word, said as it is) and 1 (the boundary).
+UNKNOWN, START, END = range(3)
+SPECIAL = ("<unk>", "<s>", "</s>")
+IDENTITY, BOUNDARY = range(2)
+
+KIND, LAYOUT = "blocks", 1
+
+COLUMNS = (
+    "PhraseST", "PhraseTS", "LexST", "LexTS", "ModelOne",
+    "BackM", "BackS", "BackD", "ForeM", "ForeS", "ForeD",
+)  # fmt: skip
+LEARNT = (  # of a condensed set (decoder/search/condense.py): sums of learnt weights
+    "LearntPairs", "LearntWords", "LearntT1", "LearntT2",
+    "LearntBackM", "LearntBackS", "LearntBackD", "LearntForeM", "LearntForeS", "LearntForeD",
+)  # fmt: skip
+
+
+class Blocks(NamedTuple):
+    """What kernels see. Block b joins source phrase sources[b] and target phrase targets[b].
+
+    The words of source phrase p are source_words[source_bounds[p]:source_bounds[p + 1]]; its blocks are firsts[p] to
+    firsts[p + 1], the most frequent first. values[b] are log-probabilities, a column each of COLUMNS; in a condensed
+    set columns of LEARNT follow. slots is a table of source phrases with open addressing: 0 is empty, otherwise
+    phrase + 1; IDENTITY and BOUNDARY are not there.
+    """
+
+    source_words: Ids
+    source_bounds: Offsets
+    target_words: Ids
+    target_bounds: Offsets
+    firsts: Offsets
+    sources: Ids
+    targets: Ids
+    counts: Ids
+    values: Reals
+    slots: Ids
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns of values."""
+        return (*COLUMNS, *LEARNT)[: self.values.shape[1]]
+
+
+class Vocabularies(NamedTuple):
+    """The words of both sides; their first three are SPECIAL."""
+
+    source: Names
+    target: Names
+
+    @classmethod
+    def special(cls) -> Vocabularies:
+        """Only the special words."""
+        both = cls(Names(), Names())
+        for names in both:
+            names.intern_all(Texts.of(SPECIAL))
+        return both
+
+
+class Phrases:
+    """Distinct sequences of words, numbered by first appearance; Names, with words for bytes."""
+
+    __slots__ = ("bounds", "counts", "slots", "words")
+
+    def __init__(self, capacity: int = 1024) -> None:
+        """`capacity` must be a power of two."""
+        self.slots: Ids = np.zeros(2 * capacity, np.uint32)
+        self.words: Ids = np.zeros(4 * capacity, np.uint32)
+        self.bounds: Offsets = np.zeros(capacity + 1, np.int64)
+        self.counts: Offsets = np.zeros(1, np.int64)
+
+    def __len__(self) -> int:
+        return int(self.counts[0])
+
+    def number(self, tokens: Ids, starts: Offsets, sizes: NDArray[np.uint8]) -> Ids:
+        """The ids of the phrases tokens[start:start + size], new ones for those not seen before."""
+        ids, done = np.empty(len(starts), np.uint32), 0
+        while (done := _kernels.number(tokens, starts, sizes, done, self, ids)) < len(starts):
+            self._grow()
+        return ids
+
+    def _grow(self) -> None:
+        """Double what is full: the room for phrases, or else the room for their words."""
+        if len(self) < len(self.bounds) - 1:
+            self.words = np.concatenate([self.words, np.zeros_like(self.words)])
+            return
+        self.bounds = np.concatenate([self.bounds, np.zeros(len(self.bounds) - 1, np.int64)])
+        self.slots = np.zeros(2 * len(self.slots), np.uint32)
+        _kernels.index(self.words, self.bounds[: len(self) + 1], 0, self.slots)
+
+
+class Side(NamedTuple):
+    """Distinct phrases: words[bounds[p]:bounds[p + 1]]."""
+
+    words: Ids
+    bounds: Offsets
+
+    def take(self, rows: Offsets) -> Side:
+        """The phrases at `rows`, in that order."""
+        sizes = self.bounds[rows + 1] - self.bounds[rows]
+        edges = np.zeros(len(rows) + 1, np.int64)
+        np.cumsum(sizes, out=edges[1:])
+        return Side(self.words[np.arange(edges[-1]) + np.repeat(self.bounds[rows] - edges[:-1], sizes)], edges)
+
+    def collated(self, names: Names) -> Offsets:
+        """The rows of the phrases in the order of their texts, word by word."""
+        texts = list(names.texts())
+        ranks = np.empty(len(texts), np.uint32)
+        ranks[np.array(sorted(range(len(texts)), key=texts.__getitem__), np.int64)] = np.arange(1, len(texts) + 1)
+        sizes = np.diff(self.bounds)
+        cells = np.zeros((int(sizes.max(initial=1)), len(sizes)), np.uint32)
+        for place, row in enumerate(cells):
+            row[sizes > place] = ranks[self.words[self.bounds[:-1][sizes > place] + place]]
+        return np.lexsort(cells[::-1])
+
+
+def sorted_sides(
+    vocabularies: Vocabularies, tables: tuple[Phrases, Phrases], pairs: tuple[Ids, Ids]
+) -> tuple[tuple[Side, Side], tuple[Ids, Ids]]:
+    """The phrases of the pairs in the order of their texts, and for every phrase of the tables its place there.
+
+    The place of a phrase of no pair is the end.
+    """
+    sides, places = [], []
+    for names, table, ids in zip(vocabularies, tables, pairs, strict=True):
+        used = np.zeros(len(table), np.bool_)
+        used[ids] = True
+        rows = np.flatnonzero(used)
+        side = Side(table.words, table.bounds).take(rows)
+        order = side.collated(names)
+        sides.append(side.take(order))
+        places.append(np.full(len(table), len(rows), np.uint32))
+        places[-1][rows[order]] = np.arange(len(order))
+    return (sides[0], sides[1]), (places[0], places[1])
+
+
+def packed(high: Ids, low: Ids) -> Keys:
+    return high.astype(np.uint64) << np.uint64(32) | low
+
+
+def ranked(sources: Ids, counts: Ids) -> Offsets:
+    """Pairs, ascending, in the order of their sources, and the most frequent first."""
+    return np.argsort(packed(sources, ~counts), kind="stable")
+
+
+def assembled(sides: tuple[Side, Side], pairs: tuple[Ids, Ids], counts: Ids, values: Reals) -> Blocks:
+    """The blocks of the pairs after the fixed ones; phrases of no pair are left out."""
+    kept = []
+    columns = []
+    for side, ids in zip(sides, pairs, strict=True):
+        used = np.zeros(len(side.bounds) - 1, np.bool_)
+        used[ids] = True
+        words, bounds = side.take(np.flatnonzero(used))
+        words = np.concatenate([np.array([UNKNOWN, START], np.uint32), words])
+        kept.append(Side(words, np.concatenate([np.arange(2), bounds + 2])))
+        columns.append((np.cumsum(used) + 1).astype(np.uint32)[ids])
+    order = np.argsort(packed(*columns))
+    order = order[ranked(columns[0][order], counts[order])]
+    fixed = np.array([IDENTITY, BOUNDARY], np.uint32)
+    sources, targets = (np.concatenate([fixed, column[order]]) for column in columns)
+    rows = np.zeros((len(sources), len(COLUMNS)), np.float32)
+    np.take(values, order, axis=0, out=rows[2:], mode="clip")
+    slots = np.zeros(2 << len(kept[0].bounds).bit_length(), np.uint32)
+    _kernels.index(*kept[0], 2, slots)
+    return Blocks(
+        *kept[0], *kept[1],
+        np.searchsorted(sources, np.arange(len(kept[0].bounds))),
+        sources, targets,
+        np.concatenate([np.zeros(2, np.uint32), counts[order]]),
+        rows,
+        slots,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BlockSet:
+    """Blocks with the words they are made of, and where they come from."""
+
+    vocabularies: Vocabularies
+    blocks: Blocks
+    jumps: Jumps
+    meta: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, entries: Iterable[tuple[str, str, int, Mapping[str, float]]]) -> BlockSet:
+        """Blocks by hand: source phrase, target phrase, count, and the values of COLUMNS that are not 0."""
+        listed = list(entries)
+        vocabularies = Vocabularies.special()
+        tables, pairs = (Phrases(), Phrases()), []
+        spelt = [[source for source, *_ in listed], [target for _, target, *_ in listed]]
+        for side, names, table in zip(spelt, vocabularies, tables, strict=True):
+            tokens, bounds = names.tokens(Texts.of(side))
+            pairs.append(table.number(tokens, bounds[:-1], np.diff(bounds).astype(np.uint8)))
+        counts = np.array([count for _, _, count, _ in listed], np.uint32)
+        values = np.array([[given.get(name, 0.0) for name in COLUMNS] for *_, given in listed], np.float32)
+        sides, places = sorted_sides(vocabularies, tables, (pairs[0], pairs[1]))
+        ids = places[0][pairs[0]], places[1][pairs[1]]
+        blocks = assembled(sides, ids, counts, values.reshape(-1, len(COLUMNS)))
+        return cls(vocabularies, blocks, Jumps.none(len(vocabularies.source)), {})
+
+    def text(self, block: int) -> tuple[str, str]:
+        """The source and the target phrase of a block."""
+        blocks, (source, target) = self.blocks, self.vocabularies
+        words = blocks.source_words[slice(*blocks.source_bounds[blocks.sources[block] :][:2])]
+        others = blocks.target_words[slice(*blocks.target_bounds[blocks.targets[block] :][:2])]
+        return " ".join(map(source.name, words.tolist())), " ".join(map(target.name, others.tolist()))
+
+    def write(self, path: FilePath) -> None:
+        """One file, every byte of it under a checksum; bounds and the sources of blocks are kept as sizes."""
+        arrays = self.blocks._asdict() | self.jumps._asdict()
+        del arrays["sources"]
+        for name, kind in SIZES.items():
+            arrays[name] = np.diff(arrays[name]).astype(kind)
+        for side, names in self.vocabularies._asdict().items():
+            texts = names.texts()
+            arrays |= {f"{side}_blob": texts.blob, f"{side}_blob_bounds": texts.bounds}
+        container.write(path, KIND, arrays, {**self.meta, "layout": LAYOUT})
+
+    @classmethod
+    def read(cls, path: FilePath) -> BlockSet:
+        """The set, mapped from the file; every byte, bound and id has been checked."""
+        arrays, meta = container.read(path, KIND)
+        if (layout := meta.pop("layout", None)) != LAYOUT:
+            raise StoreError(f"{path}: has block layout {layout}, this Rampion reads {LAYOUT}; build the blocks again")
+        if {name: (array.dtype.str, array.ndim) for name, array in arrays.items()} != ARRAYS:
+            raise StoreError(f"{path}: holds other arrays than blocks have; build the blocks again")
+        for name in SIZES:
+            arrays[name] = _bounds(arrays[name])
+        arrays["sources"] = np.repeat(np.arange(len(arrays["firsts"]) - 1, dtype=np.uint32), np.diff(arrays["firsts"]))
+        blocks = Blocks(*(arrays[name] for name in Blocks._fields))
+        jumps = Jumps(arrays["out"], arrays["into"])
+        texts = [Texts(arrays[f"{side}_blob"], arrays[f"{side}_blob_bounds"]) for side in Vocabularies._fields]
+        if not (all(map(_whole, texts)) and _fit(blocks, jumps, *map(len, texts))):
+            raise StoreError(f"{path}: its parts do not fit together; build the blocks again")
+        vocabularies = Vocabularies(Names(), Names())
+        for names, own in zip(vocabularies, texts, strict=True):
+            names.intern_all(own)
+            if len(names) != len(own):
+                raise StoreError(f"{path}: a word stands twice in a vocabulary; build the blocks again")
+        return cls(vocabularies, blocks, jumps, meta)
+
+
+SIZES = {"source_bounds": "u1", "target_bounds": "u1", "firsts": "u4"}  # of bounds in a file
+ARRAYS = {
+    "source_words": ("<u4", 1), "source_bounds": ("|u1", 1), "target_words": ("<u4", 1), "target_bounds": ("|u1", 1),
+    "firsts": ("<u4", 1), "targets": ("<u4", 1), "counts": ("<u4", 1), "values": ("<f4", 2), "slots": ("<u4", 1),
+    "out": ("<f4", 2), "into": ("<f4", 2), "source_blob": ("|u1", 1), "source_blob_bounds": ("<i8", 1),
+    "target_blob": ("|u1", 1), "target_blob_bounds": ("<i8", 1),
+}  # fmt: skip
+
+
+def _bounds(sizes: NDArray[np.unsignedinteger[Any]]) -> Offsets:
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
+
+
+def _whole(texts: Texts) -> bool:
+    """Whether the bounds divide the bytes, and the special words come first."""
+    bounds = texts.bounds
+    return bool(
+        len(bounds) > len(SPECIAL) and bounds[0] == 0 and bounds[-1] == len(texts.blob) and (np.diff(bounds) >= 0).all()
+    ) and all(texts.raw(word) == name.encode() for word, name in enumerate(SPECIAL))
+
+
+def _fit(blocks: Blocks, jumps: Jumps, sources: int, targets: int) -> bool:
+    """Whether a kernel may follow every id without a look."""
+    count = len(blocks.targets)
+    return bool(
+        blocks.source_bounds[-1] == len(blocks.source_words) and blocks.target_bounds[-1] == len(blocks.target_words)
+        and blocks.source_words.max(initial=0) < sources and blocks.target_words.max(initial=0) < targets
+        and (np.diff(blocks.source_bounds) > 0).all() and (np.diff(blocks.target_bounds) > 0).all()
+        and len(blocks.firsts) == len(blocks.source_bounds) and blocks.firsts[-1] == count
+        and blocks.targets.max(initial=0) < len(blocks.target_bounds) - 1
+        and len(blocks.counts) == count > BOUNDARY and len(blocks.values) == count
+        and blocks.values.shape[1] in (len(COLUMNS), len(COLUMNS) + len(LEARNT))
+        and np.count_nonzero(blocks.slots) < len(blocks.slots) and len(blocks.slots) & (len(blocks.slots) - 1) == 0
+        and blocks.slots.max(initial=0) < len(blocks.source_bounds)
+        and jumps.out.shape == jumps.into.shape == (sources, jumps.out.shape[1] | 1)
+        and np.isfinite(blocks.values).all() and np.isfinite(jumps.out).all() and np.isfinite(jumps.into).all()
+    )  # fmt: skip

@@ -1,0 +1,155 @@
+"""Modified Kneser–Ney estimation, interpolated, three discounts an order (Chen & Goodman 1999).
+
+a(h w)    how often the n-gram stands in the text, if it is of the highest order or begins with <s>; otherwise how
+          many different words stand before it
+p(w | h)  = (a(h w) - D(a(h w))) / Σ_v a(h v) + γ(h) p(w | h without its first word)
+γ(h)      = what the discounts and the pruned n-grams leave of Σ_v a(h v), divided by it; below order 1 stands the
+            uniform distribution over the vocabulary without <s>
+D(k)      = k - (k + 1) t₁ / (t₁ + 2 t₂) · t₍k₊₁₎ / t₍k₎ for k = 1, 2 and 3 (3 and more), where t₍k₎ n-grams of
+            the order have a = k; if that is not defined or not in (0, k], DEGENERATE
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from rampion.decoder.models.lm import BEGIN, END, MARKS, Grams, Lm
+
+from rampion.errors import InputError, RecipeError
+from rampion.store.names import Names
+from rampion.store.text import Texts
+
+Ids = NDArray[np.uint32]
+Numbers = NDArray[np.int64]
+Reals = NDArray[np.float64]
+
+DEGENERATE = (0.5, 1.0, 1.5)
+HIGHEST = 6
+_NEVER = np.float32(-99.0)  # log10 p(<s>), which nothing predicts
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A model, and for every order its three discounts and whether they had to be the DEGENERATE ones."""
+
+    lm: Lm
+    discounts: tuple[tuple[float, float, float], ...]
+    degenerate: tuple[bool, ...]
+
+
+class _Order(NamedTuple):
+    """The n-grams of one order: how often each occurs, where one ends, the ids of its suffix and of its history."""
+
+    counts: Numbers
+    places: Ids
+    suffixes: Ids
+    histories: Ids
+
+
+def estimate(
+    texts: Texts, order: int = 3, prune: bool = False, progress: Callable[[str, int, int], None] | None = None
+) -> Estimate:
+    """The model of the sentences; `prune` drops the n-grams above bigrams that occur once."""
+    if not 1 <= order <= HIGHEST:
+        raise RecipeError(f"a language model of order {order}: expected 1 to {HIGHEST}")
+    vocabulary = Names()
+    vocabulary.intern_all(Texts.of(MARKS))
+    words, depths = _padded(texts, vocabulary)
+    orders, ids = [_words(words, len(vocabulary))], words
+    for size in range(2, order + 1):
+        if progress:
+            progress("counting", size, order)
+        found, ids = _longer(words, depths, ids, size)
+        orders.append(found)
+    if progress:
+        progress("estimating", order, order)
+    return _estimated(vocabulary, words, orders, prune)
+
+
+def _padded(texts: Texts, vocabulary: Names) -> tuple[Ids, Numbers]:
+    """The sentences between their marks, one after another, and the place of every word in its sentence."""
+    ids, bounds = vocabulary.tokens(texts)
+    for at in np.flatnonzero((ids == BEGIN) | (ids == END))[:1].tolist():
+        sentence = int(np.searchsorted(bounds, at, "right"))
+        mark = MARKS[ids[at]]
+        raise InputError(f"line {sentence} of the text holds {mark}, a mark of language models; take it out")
+    if not len(ids):
+        raise InputError("the text has no words; expected sentences, one a line, to estimate a language model from")
+    lengths = np.diff(bounds) + 2
+    starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
+    depths = np.arange(len(ids) + 2 * len(texts)) - np.repeat(starts, lengths)
+    words = np.full(len(depths), END, np.uint32)
+    words[starts] = BEGIN
+    words[(depths > 0) & (depths < np.repeat(lengths - 1, lengths))] = ids
+    return words, depths
+
+
+def _words(words: Ids, size: int) -> _Order:
+    places, none = np.zeros(size, np.uint32), np.zeros(size, np.uint32)
+    places[words] = np.arange(len(words), dtype=np.uint32)
+    return _Order(np.bincount(words, minlength=size), places, none, none)
+
+
+def _longer(words: Ids, depths: Numbers, shorter: Ids, size: int) -> tuple[_Order, Ids]:
+    """The n-grams of `size` words, and which of them ends at each word; `shorter` says so for one word less."""
+    ends = np.flatnonzero(depths >= size - 1)
+    keys = shorter[ends].astype(np.uint64) << np.uint64(32) | words[ends - size + 1]
+    order = np.argsort(keys)
+    keys, ends = keys[order], ends[order]
+    fresh = np.concatenate([[True], keys[1:] != keys[:-1]])[: len(keys)]
+    firsts, ids = np.flatnonzero(fresh), np.empty(len(words), np.uint32)
+    ids[ends] = np.cumsum(fresh) - 1
+    places = ends[firsts]
+    suffixes = (keys[firsts] >> np.uint64(32)).astype(np.uint32)
+    counts = np.diff(np.append(firsts, len(keys)))
+    return _Order(counts, places.astype(np.uint32), suffixes, shorter[places - 1]), ids
+
+
+def _estimated(vocabulary: Names, words: Ids, orders: list[_Order], prune: bool) -> Estimate:
+    model: list[Grams] = []
+    discounts, degenerate = list[tuple[float, float, float]](), list[bool]()
+    shorter, before = np.full(1, 1.0 / (len(vocabulary) - 1)), np.zeros(0, np.int64)
+    for size, order in enumerate(orders, 1):
+        adjusted = order.counts
+        if size < len(orders):
+            adjusted = np.bincount(orders[size].suffixes, minlength=len(order.counts))
+            opening = words[order.places.astype(np.int64) - size + 1] == BEGIN
+            adjusted[opening] = order.counts[opening]
+        if size == 1:
+            adjusted[BEGIN] = 0
+        found = _discounts(adjusted)
+        discounts.append(found or DEGENERATE)
+        degenerate.append(found is None)
+        kept = (order.counts > 1) | (size < 3 or not prune)
+        cuts = np.where(kept, np.array([0.0, *discounts[-1]])[np.minimum(adjusted, 3)], adjusted)
+        histories = len(shorter)
+        totals = np.bincount(order.histories, adjusted, histories)
+        used = totals > 0
+        weights = np.bincount(order.histories, cuts, histories)[used] / totals[used]
+        gammas = np.ones(histories)
+        gammas[used] = weights
+        shares = (adjusted - cuts) / totals[order.histories]
+        shorter = shares + gammas[order.histories] * shorter[order.suffixes]
+        if model:
+            model[-1] = model[-1]._replace(backoffs=np.log10(gammas[before]).astype(np.float32))
+        before = np.flatnonzero(kept)
+        spans = order.places[before].astype(np.int64)[:, None] + np.arange(1 - size, 1)
+        probs = np.log10(shorter[before]).astype(np.float32)
+        rows = words[spans] if size > 1 else np.arange(len(before), dtype=np.uint32)[:, None]
+        model.append(Grams(rows, probs, np.zeros(len(before), np.float32)))
+    model[0].probs[BEGIN] = _NEVER
+    return Estimate(Lm.of(vocabulary, model), tuple(discounts), tuple(degenerate))
+
+
+def _discounts(adjusted: Numbers) -> tuple[float, float, float] | None:
+    """D(1), D(2) and D(3), or None if they are not defined."""
+    _, *t = np.bincount(np.minimum(adjusted, 5), minlength=6)[:5].tolist()
+    if not all(t[:3]):
+        return None
+    share = t[0] / (t[0] + 2 * t[1])
+    one, two, three = (k - (k + 1) * share * t[k] / t[k - 1] for k in (1, 2, 3))
+    return (one, two, three) if 0 < one <= 1 and 0 < two <= 2 and 0 < three <= 3 else None

@@ -1,0 +1,226 @@
+"""Leaving one out (S11.5): the blocks of a training sentence score as if it had not been in their text.
+
+    PhraseST = log (N(f, e) - N_n(f, e)) / (N(e) - N_n(e)),   PhraseTS likewise with N(f)
+
+N_n is what sentence pair n gives by itself, found by the extraction that made the blocks. A block that nothing but
+pair n holds has a penalty for both. Which options there are, and all other features, are as always.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import isfinite
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from rampion.decoder.alignment.links import Alignment, Words
+from rampion.decoder.models.blocks import BOUNDARY, COLUMNS, IDENTITY, SPECIAL, UNKNOWN, Blocks, BlockSet, Phrases
+from rampion.decoder.models.extract import AlignedText, Mask, Settings, punctuation
+from rampion.decoder.models.options import Options, Sentences, looked_up
+
+from rampion.errors import InputError, RecipeError
+from rampion.store.names import Names
+from rampion.store.text import Texts
+
+Ids = NDArray[np.uint32]
+Offsets = NDArray[np.int64]
+Keys = NDArray[np.uint64]
+Reals = NDArray[np.float64]
+Smalls = NDArray[np.float32]
+Tables = tuple[Phrases, Phrases]
+
+
+@dataclass(frozen=True, slots=True)
+class Penalty:
+    """The log score of a block that no other sentence holds: fixed + word * (|f| + |e|)."""
+
+    fixed: float = -12.0
+    word: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("fixed", "word"):
+            if not isfinite(getattr(self, name)):
+                raise RecipeError(f"{name} is {getattr(self, name)}; a penalty is a finite number")
+
+
+STANDARD, LENGTH = Penalty(), Penalty(0.0, -5.0)
+
+
+class Held(NamedTuple):
+    """Pairs of phrases in sentences of a batch; tables number the phrases."""
+
+    owners: Offsets
+    sources: Ids
+    targets: Ids
+
+    def keys(self, tables: Tables) -> tuple[Keys, Keys, Keys]:
+        """Of the pair, of its target and of its source, each in its sentence."""
+        within = self.owners.astype(np.uint64)
+        pairs = within * np.uint64(len(tables[0])) + self.sources << np.uint64(32) | self.targets
+        return pairs, within << np.uint64(32) | self.targets, within << np.uint64(32) | self.sources
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LeftOut:
+    """Sentence pairs of the text that blocks are from; segment n is decoded without the counts of pair n."""
+
+    rules: Settings
+    source: Words
+    target: Words
+    alignment: Alignment
+    marks: tuple[Mask, Mask]  # which words of either side are punctuation
+    totals: tuple[Reals, Reals]  # N(e) of every target phrase, N(f) of every source phrase
+    penalty: Penalty
+
+    @classmethod
+    def of(
+        cls, blocks: BlockSet, source: Texts, target: Texts, alignment: Alignment, penalty: Penalty = STANDARD
+    ) -> LeftOut:
+        """The pairs to decode, all of the text or some, and the alignment that the blocks were made with."""
+        names, _ = blocks.vocabularies, _rules(blocks)
+        text = _known("source", source, names.source), _known("target", target, names.target)
+        return cls.numbered(blocks, text, alignment, penalty)
+
+    @classmethod
+    def numbered(cls, blocks: BlockSet, text: tuple[Words, Words], alignment: Alignment, penalty: Penalty) -> LeftOut:
+        """Pairs whose words are ids already."""
+        rules, own, names = _rules(blocks), blocks.blocks, blocks.vocabularies
+        AlignedText(*text, alignment, rules)  # refuses what does not fit together
+        totals = _totals(own, 0, own.targets), _totals(own, 1, own.sources)
+        return cls(rules, *text, alignment, punctuation(names), totals, penalty)
+
+    def __len__(self) -> int:
+        return len(self.alignment)
+
+    def cut(self, first: int, last: int) -> LeftOut:
+        """Only the pairs from first to last - 1."""
+        edges = self.alignment.bounds[first : last + 1]
+        points = slice(*edges[[0, -1]].tolist())
+        own = Alignment(edges - edges[0], self.alignment.sources[points], self.alignment.targets[points])
+        return replace(
+            self, source=_cut(self.source, first, last), target=_cut(self.target, first, last), alignment=own
+        )
+
+    def rates(self, first: int, sentences: Sentences, options: Options, blocks: Blocks) -> Smalls:
+        """PhraseST and PhraseTS of the options of a batch of segments, the first of which has this number."""
+        pairs, tables = self._pairs(first, sentences), (Phrases(), Phrases())
+        held = self._held(first, pairs, tables, options)
+        asked, sizes = _asked(sentences, options, blocks, tables)
+        real = options.blocks != IDENTITY
+        taken, *shared = (
+            np.where(real, _times(wanted, found), 0)
+            for wanted, found in zip(asked.keys(tables), held.keys(tables), strict=True)
+        )
+        counts = blocks.counts[options.blocks] - taken
+        phrases = blocks.targets[options.blocks], blocks.sources[options.blocks]
+        totals = [total[ids] - own for total, ids, own in zip(self.totals, phrases, shared, strict=True)]
+        for option in np.flatnonzero((counts < 0) | (np.minimum(*totals) < counts))[:1].tolist():
+            raise _strange(first + int(asked.owners[option]))
+        alone = real & (counts == 0)
+        rates = np.ascontiguousarray(blocks.values[options.blocks, : len(shared)])
+        for column, (total, own) in enumerate(zip(totals, shared, strict=True)):
+            rows = np.flatnonzero((own > 0) & ~alone)
+            rates[rows, column] = np.log(counts[rows] / total[rows])
+        rates[alone] = (self.penalty.fixed + self.penalty.word * sizes[alone])[:, None]
+        return rates
+
+    def _pairs(self, first: int, sentences: Sentences) -> AlignedText:
+        """The pairs of a batch of segments."""
+        last = first + len(sentences.bounds) - 1
+        if last > len(self):
+            raise InputError(f"segment {len(self)}: there are {len(self)} pairs to leave out; decode no more segments")
+        part = self.cut(first, last)
+        source = part.source
+        if not (np.array_equal(sentences.words, source.words) and np.array_equal(sentences.bounds, source.bounds)):
+            wrong = next(
+                s
+                for s in range(last - first)
+                if not np.array_equal(_cut(Words(*sentences), s, s + 1).words, _cut(source, s, s + 1).words)
+            )
+            raise InputError(
+                f"segment {first + wrong}: is not the source of pair {first + wrong}, to be left out; "
+                "decode the sources of these pairs, in their order"
+            )
+        return AlignedText(part.source, part.target, part.alignment, self.rules)
+
+    def _held(self, first: int, pairs: AlignedText, tables: Tables, options: Options) -> Held:
+        """What the extraction finds in the pairs; it is not of the text if there is no option for it."""
+        parts, longest = [Held(np.zeros(0, np.int64), np.zeros(0, np.uint32), np.zeros(0, np.uint32))], options.longest
+        for spans in pairs.spans("leaving out"):
+            ids = pairs.numbered(spans, tables)
+            admitted = pairs.admitted(pairs.flags(tables, self.marks), tables, ids)
+            starts, sizes = spans.source_starts[admitted], spans.source_sizes[admitted]
+            owners = np.searchsorted(pairs.source.bounds, starts, "right") - 1
+            at = (starts * longest + sizes - 1)[sizes <= longest]
+            none = options.spans[at] == options.spans[at + 1]
+            none[~none] = options.blocks[options.spans[at[~none]]] == IDENTITY
+            if self.rules.least == 1 and none.any():
+                raise _strange(first + int(owners[sizes <= longest][none][0]))
+            parts.append(Held(owners, ids[0][admitted], ids[1][admitted]))
+        return Held(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def _rules(blocks: BlockSet) -> Settings:
+    """How they were extracted."""
+    if "settings" not in blocks.meta:
+        raise InputError("the blocks do not tell how they were extracted; build them from text, by rampion blocks")
+    return Settings(**blocks.meta["settings"])
+
+
+def _asked(sentences: Sentences, options: Options, blocks: Blocks, tables: Tables) -> tuple[Held, Offsets]:
+    """The pairs of phrases that the options are, and the words of both."""
+    owners = np.repeat(np.arange(len(sentences.bounds) - 1), np.diff(options.spans[sentences.bounds * options.longest]))
+    targets = blocks.targets[options.blocks]
+    starts, heard = blocks.target_bounds[targets], options.ends - options.starts
+    said = blocks.target_bounds[targets + 1] - starts
+    sources = tables[0].number(sentences.words, sentences.bounds[owners] + options.starts, heard.astype(np.uint8))
+    return Held(owners, sources, tables[1].number(blocks.target_words, starts, said.astype(np.uint8))), heard + said
+
+
+def _times(wanted: Keys, found: Keys) -> Offsets:
+    """How often each of the wanted is among those found."""
+    ordered = np.sort(found)
+    return np.searchsorted(ordered, wanted, "right") - np.searchsorted(ordered, wanted)
+
+
+def _known(side: str, texts: Texts, names: Names) -> Words:
+    """The words of texts that blocks were made of."""
+    found = Words(*looked_up(texts, names))
+    for place in np.flatnonzero(found.words == UNKNOWN).tolist():
+        line = int(np.searchsorted(found.bounds, place, "right")) - 1
+        word = texts.raw(line).split()[place - int(found.bounds[line])].decode()
+        if word != SPECIAL[UNKNOWN]:
+            raise InputError(
+                f"the {side} of pair {line} has the word {word!r}, which the blocks have never met; "
+                "leave one out of the text that they are from"
+            )
+    return found
+
+
+def _totals(blocks: Blocks, column: int, phrases: Ids) -> Reals:
+    """How often every phrase was part of any pair, also of those that blocks were not made of: count / share."""
+    counts, shares, rows = blocks.counts, blocks.values[:, column].astype(np.float64), slice(BOUNDARY + 1, None)
+    order = np.argsort(counts[rows], kind="stable")  # the largest share is told with the least error
+    totals = np.ones(int(phrases.max(initial=0)) + 1)
+    totals[phrases[rows][order]] = np.rint(counts[rows] / np.exp(shares[rows]))[order]
+    off = np.abs(np.log(counts[rows] / np.maximum(totals[phrases[rows]], 1.0)) - shares[rows])
+    if (off > 1e-6 * np.maximum(1.0, -shares[rows])).any():
+        raise InputError(
+            f"{COLUMNS[column]} of the blocks is no share of their counts, from which one could be left out; "
+            "build them from text, by rampion blocks"
+        )
+    return totals
+
+
+def _cut(side: Words, first: int, last: int) -> Words:
+    """The sentences from first to last - 1."""
+    edges = side.bounds[first : last + 1]
+    return Words(side.words[edges[0] : edges[-1]], edges - edges[0])
+
+
+def _strange(pair: int) -> InputError:
+    return InputError(
+        f"pair {pair}: holds phrases that the blocks do not, or not so often; "
+        "leave one out of the text that they are from, with the alignment that they were made with"
+    )

@@ -1,0 +1,198 @@
+"""An n-gram language model with backoff: one hash table, mapped from its file, that kernels query without the GIL.
+
+An n-gram w of the history … c2 c1 is a node below the node of its suffix: word w → c1 → c2. The walk from w passes
+every n-gram that ends with w, and its nodes are the histories of the next word. Word w is node w; the n-gram in slot i
+of the table is node len(unigrams) + i, and its key is (node of its suffix + 1) << 32 | first word. A logarithm is base
+10 and single precision, as ARPA files give it. What the signs of zeros and of log-probabilities say: see graft.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from rampion.decoder import _kernels
+
+from rampion.errors import StoreError
+from rampion.formats import container
+from rampion.formats.files import FilePath
+from rampion.store.names import Names
+from rampion.store.text import Texts
+
+Array = NDArray[Any]
+Reals = NDArray[np.float64]
+
+UNIGRAM = np.dtype([("prob", "<f4"), ("backoff", "<f4")])
+GRAM = np.dtype([("key", "<u8"), ("prob", "<f4"), ("backoff", "<f4")])
+UNKNOWN, BEGIN, END = range(3)
+MARKS = ("<unk>", "<s>", "</s>")
+NO_WORD = 0xFFFFFFFF
+LOAD = 0.75
+FULL, TWICE, NO_HISTORY = 1, 2, 3
+
+
+class Grams(NamedTuple):
+    """N-grams of one order, a row of word ids each, with log10 p of the last word and log10 of the backoff weight."""
+
+    rows: NDArray[np.uint32]
+    probs: NDArray[np.float32]
+    backoffs: NDArray[np.float32]
+
+
+class Table(NamedTuple):
+    """What the kernels get: the order, log-probability and backoff of every word, and the slots of the n-grams."""
+
+    order: int
+    unigrams: Array
+    grams: Array
+
+
+class Fluency(NamedTuple):
+    """Sentences, words and unknown words; natural log p; perplexity a word or end, with and without unknown words."""
+
+    sentences: int
+    words: int
+    unknown: int
+    log_probability: float
+    perplexity: float
+    without_unknown: float
+
+
+class UnusableGramError(Exception):
+    """Row `row` of the n-grams of order `order` cannot be in a model, for this reason."""
+
+    def __init__(self, order: int, row: int, reason: int) -> None:
+        self.order, self.row, self.reason = order, row, reason
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lm:
+    """Words 0, 1 and 2 are <unk>, <s> and </s>."""
+
+    vocabulary: Names
+    table: Table
+
+    @classmethod
+    def of(cls, vocabulary: Names, orders: Sequence[Grams]) -> Lm:
+        """The model of these n-grams; those of order 1 are the words in the order of their ids."""
+        unigrams = np.zeros(len(orders[0].probs), UNIGRAM)
+        size = int(sum(len(grams.probs) for grams in orders[1:]) / LOAD) + 64
+        while True:
+            unigrams["prob"] = np.abs(orders[0].probs)
+            unigrams["backoff"] = np.where(orders[0].backoffs == 0, np.float32(-0.0), orders[0].backoffs)
+            slots, state = np.zeros(size, GRAM), np.zeros(2, np.int64)
+            for order, grams in enumerate(orders[1:], 2):
+                done = _kernels.graft(grams.rows.ravel(), order, 0, grams.probs, grams.backoffs, unigrams, slots, state)
+                if state[1] not in (0, FULL):
+                    raise UnusableGramError(order, done, int(state[1]))
+                if done < len(grams.probs):
+                    break
+            else:
+                return cls(vocabulary, Table(len(orders), unigrams, slots))
+            size *= 2
+
+    @property
+    def order(self) -> int:
+        return self.table.order
+
+    def __len__(self) -> int:
+        """How many n-grams of all orders it has."""
+        return len(self.table.unigrams) + int(np.count_nonzero(self.table.grams["key"]))
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.table.unigrams.nbytes + self.table.grams.nbytes)
+
+    def start(self) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
+        """The state before the first word of a sentence: words, the last one first, and their backoffs."""
+        words, backoffs = np.full(self.order - 1, NO_WORD, np.uint32), np.zeros(self.order - 1, np.float32)
+        words[:1], backoffs[:1] = BEGIN, self.table.unigrams["backoff"][BEGIN]
+        return words, backoffs
+
+    def ids(self, texts: Texts) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """The words between ASCII whitespace; a word that the model does not know, or a mark, is <unk>."""
+        words, bounds = self.vocabulary.find_tokens(texts)
+        words[words <= END] = UNKNOWN
+        return words.astype(np.uint32), bounds
+
+    def steps(self, texts: Texts) -> tuple[Reals, NDArray[np.uint32], NDArray[np.int64]]:
+        """Natural log-probabilities of the words and the end of each text, the words, and where each text begins."""
+        ids, bounds = self.ids(texts)
+        return self.logs(ids, bounds), ids, bounds
+
+    def logs(self, ids: NDArray[np.uint32], bounds: NDArray[np.int64]) -> Reals:
+        """Natural log-probabilities of the words ids[bounds[i]:bounds[i + 1]] and the end of every sentence i."""
+        steps = np.empty(len(ids) + len(bounds) - 1)
+        words, backoffs = np.empty(2 * self.order, np.uint32), np.empty(2 * self.order, np.float32)
+        _kernels.fluency(ids, bounds, BEGIN, END, self.table, words, backoffs, steps)
+        return steps
+
+    def score(self, texts: Texts) -> Reals:
+        """Natural log p of every text, its end included."""
+        steps, _, bounds = self.steps(texts)
+        return np.add.reduceat(steps, bounds[:-1] + np.arange(len(texts))) if len(texts) else steps
+
+    def perplexity(self, texts: Texts) -> Fluency:
+        """How well the model foretells the texts."""
+        steps, ids, bounds = self.steps(texts)
+        known = np.ones(len(steps), np.bool_)
+        known[np.arange(len(ids)) + np.repeat(np.arange(len(texts)), np.diff(bounds))] = ids != UNKNOWN
+        kept = steps[known]
+        means = (float(part.mean()) if len(part) else 0.0 for part in (steps, kept))
+        return Fluency(len(texts), len(ids), len(steps) - len(kept), float(steps.sum()), *(math.exp(-m) for m in means))
+
+    def grams(self) -> list[Grams]:
+        """The n-grams of every order, sorted; those of order 1 in the order of their ids."""
+        unigrams, slots = self.table.unigrams, np.flatnonzero(self.table.grams["key"])
+        found = self.table.grams[slots]
+        parents = (found["key"] >> np.uint64(32)).astype(np.int64) - 1
+        firsts = found["key"].astype(np.uint32)
+        width = len(unigrams)
+        place = np.zeros(len(self.table.grams), np.int64)
+        place[slots] = np.arange(len(slots))
+        orders = [Grams(np.arange(width, dtype=np.uint32)[:, None], -abs(unigrams["prob"]), unigrams["backoff"])]
+        below, rows_of = parents < width, np.zeros(len(slots), np.int64)
+        rows = np.stack([firsts[below], parents[below].astype(np.uint32)], axis=1)
+        here = np.flatnonzero(below)
+        for _ in range(2, self.order + 1):
+            order = np.lexsort(rows.T[::-1])
+            orders.append(Grams(rows[order], -abs(found["prob"][here[order]]), found["backoff"][here[order]]))
+            rows_of[here] = np.arange(len(here))
+            level = np.zeros(len(slots), np.bool_)
+            level[here] = True
+            deeper = np.flatnonzero(parents >= width)
+            deeper = deeper[level[place[parents[deeper] - width]]]
+            above = rows_of[place[parents[deeper] - width]]
+            rows, here = np.concatenate([firsts[deeper, None], rows[above]], axis=1), deeper
+        return orders
+
+    def write(self, path: FilePath) -> None:
+        """The binary form: the tables as they are, and the words."""
+        words = self.vocabulary.texts()
+        arrays = {
+            "unigrams": self.table.unigrams.view("<f4"),
+            "grams": self.table.grams.view("<u8"),
+            "words": words.blob,
+            "bounds": words.bounds,
+        }
+        container.write(path, "lm", arrays, {"order": self.order})
+
+
+def read(path: FilePath) -> Lm:
+    """A model in binary form, its tables mapped from the file."""
+    arrays, meta = container.read(path, "lm")
+    order = meta.get("order")
+    if arrays.keys() != {"unigrams", "grams", "words", "bounds"} or type(order) is not int or order < 1:
+        raise StoreError(f"{path}: is not a whole language model; write it again")
+    unigrams, slots = arrays["unigrams"], arrays["grams"]
+    if unigrams.size % 2 or slots.size % 2:
+        raise StoreError(f"{path}: holds half an n-gram; write it again")
+    vocabulary, table = Names(), Table(order, unigrams.view(UNIGRAM), slots.view(GRAM))
+    vocabulary.intern_all(Texts(arrays["words"], arrays["bounds"]))
+    if len(vocabulary) != len(table.unigrams) or np.all(table.grams["key"]):
+        raise StoreError(f"{path}: has {len(vocabulary)} words for {len(table.unigrams)} entries; write it again")
+    return Lm(vocabulary, table)

@@ -1,0 +1,125 @@
+"""What can be said about a batch of sentences, and what has been said: flat arrays that the kernels pass on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from rampion.decoder import _kernels
+from rampion.decoder.models.blocks import BOUNDARY, Blocks, BlockSet, Side, assembled
+
+from rampion.errors import InputError
+from rampion.store.names import Names
+from rampion.store.text import Texts
+
+Reals = NDArray[np.float64]
+Offsets = NDArray[np.int64]
+Ids = NDArray[np.uint32]
+Places = NDArray[np.int32]
+Smalls = NDArray[np.float32]
+
+LONGEST = 512  # words of a sentence
+
+
+class Sentences(NamedTuple):
+    """Source sentences as word ids: those of sentence s are words[bounds[s]:bounds[s + 1]]; unknown words are 0."""
+
+    words: Ids
+    bounds: Offsets
+
+    @classmethod
+    def of(cls, texts: Texts, names: Names, labels: Texts | None = None) -> Sentences:
+        """The texts as ids of a source vocabulary; labels are what a message calls them, or else they are numbered."""
+        words, bounds = looked_up(texts, names)
+        for segment in np.flatnonzero(np.diff(bounds) > LONGEST)[:1].tolist():
+            found = f"segment {labels[segment] if labels else segment}: has {np.diff(bounds)[segment]} words"
+            raise InputError(f"{found}; a sentence may have {LONGEST}: split it")
+        return cls(words, bounds)
+
+
+def looked_up(texts: Texts, names: Names) -> tuple[Ids, Offsets]:
+    """The words of all texts as ids, 0 for those without a name, and where those of each text begin."""
+    words, bounds = names.find_tokens(texts)
+    return np.maximum(words, 0).astype(np.uint32), bounds
+
+
+OWN = np.zeros((0, 2), np.float32)  # no option has rates of its own
+
+
+class Options(NamedTuple):
+    """Blocks that match the spans of a batch, sentence by sentence, numbered through.
+
+    Those of the span of n words that begins at word w of the batch are spans[w * longest + n - 1] to the next bound;
+    within a span they keep the order of the block set. Places count from the beginning of the sentence. rates stand for
+    the first two values of the block of every option, PhraseST and PhraseTS; without a row, the block has its own.
+    """
+
+    longest: int
+    spans: Offsets
+    starts: Places
+    ends: Places
+    blocks: Ids
+    rates: Smalls = OWN
+
+    @classmethod
+    def match(cls, sentences: Sentences, blocks: Blocks, longest: int = 8, top: int = 20) -> Options:
+        """The first `top` blocks of every span of at most `longest` words; IDENTITY where a word alone has none."""
+        count, done = len(sentences.words), 0
+        spans = np.zeros(count * longest + 1, np.int64)
+        found, starts = np.empty(32 * count, np.uint32), np.empty(32 * count, np.int32)
+        ends = np.empty_like(starts)
+        while True:
+            done = _kernels.match(sentences, blocks, longest, top, done, spans, starts, ends, found)
+            if done == len(sentences.bounds) - 1:
+                break
+            starts, ends = np.concatenate([starts, starts]), np.concatenate([ends, ends])
+            found = np.concatenate([found, found])
+        size = spans[-1]
+        return cls(longest, spans, starts[:size], ends[:size], found[:size])
+
+
+def needed(blocks: BlockSet, texts: Texts) -> BlockSet:
+    """The blocks whose source phrase stands in one of the texts, and the fixed ones."""
+    every = blocks.blocks
+    longest, top = (int(np.diff(bounds).max(initial=1)) for bounds in (every.source_bounds, every.firsts))
+    found = Options.match(Sentences.of(texts, blocks.vocabularies.source), every, longest, top)
+    kept = np.setdiff1d(found.blocks, np.arange(BOUNDARY + 1))
+    fixed = BOUNDARY + 1  # phrases, too, of one word each
+    sides = (
+        Side(words[fixed:], bounds[fixed:] - fixed)
+        for words, bounds in ((every.source_words, every.source_bounds), (every.target_words, every.target_bounds))
+    )
+    pairs = every.sources[kept] - fixed, every.targets[kept] - fixed
+    return replace(blocks, blocks=assembled((next(sides), next(sides)), pairs, every.counts[kept], every.values[kept]))
+
+
+class Graph(NamedTuple):
+    """What a search kept: nodes[bounds[s]] is where sentence s starts, nodes[bounds[s + 1] - 1] its goal.
+
+    Nodes stand in an order in which every edge leads forward. The edges into node v are edge_bounds[v] to
+    edge_bounds[v + 1], best derivation first; those into a goal say nothing: their option is NOTHING.
+    A sentence without any derivation has a goal without edges.
+    """
+
+    bounds: Offsets
+    edge_bounds: Offsets
+    origins: Ids
+    options: Ids
+    scores: Reals
+
+
+NOTHING = 0xFFFFFFFF
+
+
+class Derivations(NamedTuple):
+    """Block sequences: the derivations of sentence s are bounds[s] to bounds[s + 1], best first.
+
+    Derivation d says the options steps[step_bounds[d]:step_bounds[d + 1]], in target order.
+    """
+
+    bounds: Offsets
+    step_bounds: Offsets
+    steps: Ids
+    scores: Reals

@@ -1,0 +1,395 @@
+"""The bundled decoder on an executor's workers: text in shards, a file for the answer of each, the same bits as ever.
+
+Blocks, language model and text travel once, weights once a weight vector: as files that workers map, named by what they
+hold. What a worker has opened it keeps until it is asked for something else.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from hashlib import sha256
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from rampion.decoder.alignment.links import Alignment, Words
+from rampion.decoder.binary_decoder import KeyedBlockDecoder
+from rampion.decoder.block_decoder import BlockDecoder
+from rampion.decoder.count_decoder import LargeDecoder
+from rampion.decoder.features.counts import CountFeatures
+from rampion.decoder.models.blocks import BlockSet
+from rampion.decoder.models.leave_one_out import LeftOut, Penalty
+from rampion.decoder.models.lm import read as read_lm
+from rampion.decoder.models.options import Derivations
+from rampion.decoder.search.candidates import Told, candidates
+from rampion.decoder.search.model import Model
+from rampion.decoder.search.oracle import Oracle
+from rampion.decoder.search.search import Search
+from rampion.decoder.search.states import Reordering
+
+from rampion.arrays import chained, covers
+from rampion.errors import RecipeError, StoreError
+from rampion.executors import Coordinator, Job, Task, shards
+from rampion.executors.tasks import kept
+from rampion.formats import container
+from rampion.sets.records import Fired, Keyed, KeyRow, Weighing
+from rampion.store.candidates import Candidates
+from rampion.store.features import Weights
+from rampion.store.keys import SLOT, Keys
+from rampion.store.text import References, Texts
+
+SIZE = 100  # segments of a shard: seconds of work, so that a kill costs little and handing it out even less
+KIND = {"fired": "fired candidates", "texts": "texts", "weights": "shared weights", "pairs": "pairs left out"}
+
+T = TypeVar("T")
+Reals = NDArray[np.float64]
+Offsets = NDArray[np.int64]
+Files = Mapping[str, Path]
+Settings = Mapping[str, Any]  # as JSON has them
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spread:
+    """A decoder whose work is done by a coordinator's workers; a KeyedDecoder, and a Decoder like any other.
+
+    files  what blocks and lm were read from, in binary form, so that they need not be written again
+    """
+
+    decoder: BlockDecoder | LargeDecoder
+    coordinator: Coordinator
+    size: int = SIZE
+    criterion: Oracle = field(default_factory=Oracle)
+    files: Files = field(default_factory=dict)
+    name: str = "the text"
+    _blobs: dict[Any, str] = field(default_factory=dict, init=False, repr=False)
+    _last: list[tuple[Keys, int, dict[str, float], str]] = field(default_factory=list, init=False, repr=False)
+
+    @property
+    def plain(self) -> BlockDecoder:
+        """The decoder without count features."""
+        return self.decoder.decoder if isinstance(self.decoder, LargeDecoder) else self.decoder
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its real-valued features."""
+        return self.plain.names
+
+    @property
+    def initial(self) -> Weights:
+        """What tuning starts from."""
+        return self.decoder.initial
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with whatever changes what it answers: not with who answers."""
+        if isinstance(self.decoder, LargeDecoder):
+            return self.decoder.fingerprint
+        return KeyedBlockDecoder(self.decoder, self.criterion).fingerprint
+
+    def decode(
+        self, segments: Sequence[str], weights: Weighing, k: int, folder: str | PathLike[str] | None = None
+    ) -> Candidates:
+        """The k best derivations of every segment; a folder holds them, so that memory need not."""
+        told = self._told("lists", "told", Texts.of(segments), None, weights, {"k": k})
+        return candidates(told, self.names, self.decoder.spelt, folder)
+
+    def listed(self, segments: Texts, weights: Keyed, k: int) -> Iterator[Fired]:
+        """The k best candidates of every segment, best first."""
+        return map(_fired, self._told("candidates", "told", segments, None, weights, {"k": k}))
+
+    def truths(self, segments: Texts, references: References, best: int) -> Iterator[Fired]:
+        """The candidates of highest BLEU in the search space, best first (S10.4)."""
+        return map(_fired, self._truths(segments, references, best))
+
+    def bags(self, segments: Texts, seed: int) -> Iterator[Fired]:
+        """A random block of every span (S10.7)."""
+        return map(_fired, self._told("bags", "bags", segments, None, None, {"seed": seed}))
+
+    def best(self, segments: Texts, weights: Weighing) -> Texts:
+        """The best translation of every segment."""
+        said = self._ask("translations", "best", segments, None, weights, {}, _read_texts, _mute)
+        return Texts.join(list(said))
+
+    def oracles(self, segments: Texts, references: References, criterion: Oracle) -> Iterator[tuple[Texts, Reals]]:
+        """What the sequences of highest BLEU say, and their BLEU+1, shard after shard."""
+        for told in replace(self, criterion=criterion)._truths(segments, references, criterion.best):
+            yield told.texts, told.derivations.scores
+
+    def spelt(self, keys: KeyRow) -> Texts:
+        """Keys in readable form."""
+        return self.decoder.spelt(keys)
+
+    def _truths(self, segments: Texts, references: References, best: int) -> Iterator[Told]:
+        return self._told("oracle", "truths", segments, references, None, {"best": best})
+
+    def _told(
+        self, job: str, work: str, segments: Texts, references: References | None, weights: Weighing | None,
+        asked: Settings,
+    ) -> Iterator[Told]:  # fmt: skip
+        def nothing(count: int) -> Told:
+            none = np.zeros(0, np.uint64)
+            bounds, values = np.zeros(count + 1, np.int64), np.zeros((0, len(self.names)))
+            return _summed_up(bounds, np.zeros(0), _mute(0), values, none, np.zeros(1, np.int64))
+
+        return self._ask(job, work, segments, references, weights, asked, _read_told, nothing)
+
+    def _ask(
+        self, job: str, work: str, segments: Texts, references: References | None, weights: Weighing | None,
+        asked: Settings, read: Callable[[Path], T], nothing: Callable[[int], T],
+    ) -> Iterator[T]:  # fmt: skip
+        """What is read of every shard; of one that is skipped, nothing for each of its segments."""
+        inputs = self._system() | {"text": self._text(segments, references)}
+        if weights is not None:
+            inputs["weights"] = self._weights(weights)
+        settings, given = json.dumps({**self._settings(), **asked}, sort_keys=True), tuple(sorted(inputs.items()))
+        tasks = [
+            Task(f"rampion.decoder.remote:{work}", settings, given, shard, span)
+            for shard, span in enumerate(shards(len(segments), self.size))
+        ]
+        answers, progress = self.coordinator.answers(Job(job, self.name), tasks, read), self.plain.progress
+        for task, answer in zip(tasks, answers, strict=True):
+            yield nothing(task.items) if answer is None else answer
+            if progress:
+                progress(task.span[1])
+
+    def _settings(self) -> dict[str, Any]:
+        plain = self.plain
+        if plain.templates.own:
+            raise RecipeError(f"the template {plain.templates.own[0]} is a function of this process; workers lack it")
+        settings: dict[str, Any] = {
+            "features": plain.features, "search": asdict(plain.settings), "options": plain.options,
+            "longest": plain.longest, "distinct": plain.distinct, "criterion": asdict(self.criterion),
+        }  # fmt: skip
+        if plain.left_out is not None:
+            settings["penalty"] = asdict(plain.left_out.penalty)
+        if isinstance(self.decoder, LargeDecoder):
+            settings["n"] = self.decoder.n
+        return settings
+
+    def _system(self) -> dict[str, str]:
+        """Blocks, language model, count features and the pairs left out."""
+        plain, blobs = self.plain, dict[str, str]()
+        blobs["blocks"] = self._kept("blocks", plain.blocks.write)
+        if plain.lm:
+            blobs["lm"] = self._kept("lm", plain.lm.write)
+        if isinstance(self.decoder, LargeDecoder):
+            blobs["counts"] = self._kept("counts", self.decoder.features.write)
+        if (left := plain.left_out) is not None:
+            arrays: dict[str, NDArray[Any]] = {
+                "sources": left.source.words, "source_bounds": left.source.bounds,
+                "targets": left.target.words, "target_bounds": left.target.bounds,
+                "bounds": left.alignment.bounds, "from": left.alignment.sources, "to": left.alignment.targets,
+            }  # fmt: skip
+            blobs["pairs"] = self._kept("pairs", lambda path: container.write(path, KIND["pairs"], arrays, {}))
+        return blobs
+
+    def _kept(self, role: str, write: Callable[[Path], None]) -> str:
+        """The name of a file that stays as long as the room is open."""
+        if role not in self._blobs:
+            room = self.coordinator.room
+            self._blobs[role] = room.known(self.files[role]) if role in self.files else room.made(write, lasting=True)
+        return self._blobs[role]
+
+    def _text(self, segments: Texts, references: References | None) -> str:
+        arrays = _packed("source", segments)
+        if references is not None:
+            arrays |= _packed("reference", references.texts) | {"reference_of": references.bounds}
+        key = " ".join(sha256(np.ascontiguousarray(array).data).hexdigest() for array in arrays.values())
+        if key not in self._blobs:
+            self._blobs[key] = self.coordinator.room.made(
+                lambda path: container.write(path, KIND["texts"], arrays, {}), lasting=True
+            )
+        return self._blobs[key]
+
+    def _weights(self, weights: Weighing) -> str:
+        """Features that weigh nothing are left out: those that are not there do so too."""
+        table, own = weights if isinstance(weights, Keyed) else self._keyed(weights)
+        for known, edition, weighed, name in self._last:
+            if table is known and edition == table.edition and own == weighed:
+                return name
+        keys = table.listed()
+        values = table.weigh(keys)
+        heavy = np.flatnonzero(values)
+        small = Keys.of(keys[heavy], np.zeros(len(heavy), np.uint32))
+        small.set_weights(values[heavy])
+        arrays = {"slots": small.slots.view("<u8")}
+        meta = {"size": len(small), "own": own}
+        name = self.coordinator.room.made(lambda path: container.write(path, KIND["weights"], arrays, meta, False))
+        self._last[:] = [(table, table.edition, dict(own), name)]
+        return name
+
+    def _keyed(self, weights: Mapping[str, float]) -> Keyed:
+        table, own = self.plain.keyed(weights)
+        if isinstance(self.decoder, LargeDecoder):
+            own |= {name: weights[name] for name in self.decoder.features.names if name in weights}
+        return Keyed(table, own)
+
+
+def told(files: Files, settings: Settings, span: Span, out: Path) -> None:
+    """The k best derivations of a shard."""
+    opened = kept(out, _Shelf).opened(files, settings)
+    decoder, weights, model = opened.weighed(files)
+    parts = list(decoder.only(*span).told(opened.text(files)[0], weights, settings["k"], model))
+    _write(out, parts)
+
+
+def truths(files: Files, settings: Settings, span: Span, out: Path) -> None:
+    """The derivations of highest BLEU of a shard."""
+    opened = kept(out, _Shelf).opened(files, settings)
+    decoder = opened.plain.only(*span)
+    source, references = opened.text(files)
+    criterion = _criterion(settings["criterion"])
+    criterion = replace(criterion, best=settings["best"], reordering=decoder.settings.reordering)
+    _write(out, list(decoder.oracle(source, references, criterion, decoder.tell)))
+
+
+def bags(files: Files, settings: Settings, span: Span, out: Path) -> None:
+    """A random block of every span of a shard."""
+    opened = kept(out, _Shelf).opened(files, settings)
+    found = KeyedBlockDecoder(opened.plain).only(*span).bags(opened.text(files)[0], settings["seed"])
+    _write(out, [_unscored(fired) for fired in found])
+
+
+def best(files: Files, settings: Settings, span: Span, out: Path) -> None:
+    """The best translations of a shard."""
+    opened = kept(out, _Shelf).opened(files, settings)
+    decoder, weights, model = opened.weighed(files)
+    said = decoder.only(*span).best(opened.text(files)[0], weights, model)
+    container.write(out, KIND["texts"], _packed("text", said), {}, durable=False)
+
+
+class _Weighed(NamedTuple):
+    """A decoder, weights, and what they say of its blocks."""
+
+    decoder: BlockDecoder | LargeDecoder
+    weights: Keyed
+    model: Model
+
+
+class _Opened:
+    """What a process has opened: the decoder, the last weights and the last text."""
+
+    def __init__(self, files: Files, settings: Settings) -> None:
+        blocks = BlockSet.read(files["blocks"])
+        lm = read_lm(files["lm"]) if "lm" in files else None
+        search = dict(settings["search"])
+        reordering = Reordering(*search.pop("reordering"))
+        self.plain = BlockDecoder(
+            blocks, lm, settings["features"], Search(**search, reordering=reordering), settings["options"],
+            settings["longest"], 1, settings["distinct"],
+            left_out=_left_out(files["pairs"], blocks, settings["penalty"]) if "pairs" in files else None,
+        )  # fmt: skip
+        self.decoder: BlockDecoder | LargeDecoder = self.plain
+        if "counts" in files:
+            self.decoder = LargeDecoder(self.plain, CountFeatures.read(files["counts"]), settings["n"])
+        self.lock = threading.Lock()
+        self._texts: dict[str, tuple[Texts, References]] = {}
+        self._weights: dict[str, _Weighed] = {}
+
+    def text(self, files: Files) -> tuple[Texts, References]:
+        """Source text and references."""
+        with self.lock:
+            if (name := files["text"].name) not in self._texts:
+                self._texts.clear()
+                arrays, _ = container.read(files["text"], KIND["texts"])
+                source = _unpacked("source", arrays)
+                references = References(source, np.arange(len(source) + 1))
+                if "reference_of" in arrays:
+                    references = References(_unpacked("reference", arrays), arrays["reference_of"])
+                self._texts[name] = source, references
+            return self._texts[name]
+
+    def weighed(self, files: Files) -> _Weighed:
+        with self.lock:
+            if (name := files["weights"].name) not in self._weights:
+                self._weights.clear()
+                arrays, meta = container.read(files["weights"], KIND["weights"])
+                weights = Keyed(Keys.weighed(arrays["slots"].view(SLOT), meta["size"]), meta["own"])
+                self._weights[name] = _Weighed(self.decoder, weights, self.plain.model(weights))
+            return self._weights[name]
+
+
+class _Shelf:
+    """The decoder that a process asked last, by the names of its files and its settings."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.open = dict[str, _Opened]()  # one at the most
+
+    def opened(self, files: Files, settings: Settings) -> _Opened:
+        own = {role: files[role].name for role in ("blocks", "lm", "counts", "pairs") if role in files}
+        facts = {name: value for name, value in settings.items() if name not in ("k", "best", "seed")}
+        key = json.dumps([own, facts], sort_keys=True)
+        with self.lock:
+            if key not in self.open:
+                self.open.clear()  # before the next one, for memory
+                self.open[key] = _Opened(files, settings)
+            return self.open[key]
+
+
+def _criterion(facts: Mapping[str, Any]) -> Oracle:
+    return Oracle(**{**facts, "reordering": Reordering(*facts["reordering"])})
+
+
+def _left_out(path: Path, blocks: BlockSet, penalty: Mapping[str, float]) -> LeftOut:
+    arrays, _ = container.read(path, KIND["pairs"])
+    text = Words(arrays["sources"], arrays["source_bounds"]), Words(arrays["targets"], arrays["target_bounds"])
+    return LeftOut.numbered(blocks, text, Alignment(arrays["bounds"], arrays["from"], arrays["to"]), Penalty(**penalty))
+
+
+def _packed(name: str, texts: Texts) -> dict[str, Any]:
+    return {name: texts.blob, f"{name}_bounds": texts.bounds}
+
+
+def _unpacked(name: str, arrays: Mapping[str, Any]) -> Texts:
+    return Texts(arrays[name], arrays[f"{name}_bounds"])
+
+
+def _fired(told: Told) -> Fired:
+    return Fired(told.derivations.bounds, told.texts, told.values, told.key_bounds, told.keys)
+
+
+def _unscored(fired: Fired) -> Told:
+    scores = np.zeros(len(fired.texts))
+    return _summed_up(fired.bounds, scores, fired.texts, fired.values, fired.keys, fired.key_bounds)
+
+
+def _summed_up(bounds: Offsets, scores: Reals, texts: Texts, values: Reals, keys: KeyRow, key_bounds: Offsets) -> Told:
+    """What was told, without how it was said."""
+    derivations = Derivations(bounds, np.zeros(len(scores) + 1, np.int64), np.zeros(0, np.uint32), scores)
+    return Told(derivations, texts, values, keys, key_bounds)
+
+
+def _write(out: Path, parts: Sequence[Told]) -> None:
+    """All batches as one file."""
+    texts = Texts.join([part.texts for part in parts])
+    arrays = {
+        "bounds": chained([part.derivations.bounds for part in parts]),
+        "scores": np.concatenate([part.derivations.scores for part in parts]),
+        "values": np.concatenate([part.values for part in parts]),
+        "keys": np.concatenate([part.keys for part in parts]),
+        "key_bounds": chained([part.key_bounds for part in parts]),
+    }
+    container.write(out, KIND["fired"], arrays | _packed("text", texts), {}, durable=False)
+
+
+def _read_told(path: Path) -> Told:
+    arrays, _ = container.read(path, KIND["fired"])
+    texts, bounds, key_bounds = _unpacked("text", arrays), arrays["bounds"], arrays["key_bounds"]
+    if not (covers(bounds, len(texts)) and covers(key_bounds, len(arrays["keys"]))):
+        raise StoreError(f"{path}: its parts do not fit together")
+    return _summed_up(bounds, arrays["scores"], texts, arrays["values"], arrays["keys"], key_bounds)
+
+
+def _read_texts(path: Path) -> Texts:
+    return _unpacked("text", container.read(path, KIND["texts"])[0])
+
+
+def _mute(count: int) -> Texts:
+    return Texts(np.zeros(0, np.uint8), np.zeros(count + 1, np.int64))

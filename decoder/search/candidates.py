@@ -1,0 +1,164 @@
+"""Derivations as candidates: dense values, readable binary features and texts, in the store that tuning takes.
+
+Each batch is packed as it comes, and the store grows in memory or in files: what a decoder tells takes ten times the
+room of the store that is made of it.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from os import PathLike
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from rampion.decoder.features.dense import Reals
+from rampion.decoder.features.templates import KeyRow, Offsets
+from rampion.decoder.models.options import Derivations
+
+from rampion.errors import InputError
+from rampion.store.candidates import Candidates, pack
+from rampion.store.features import Features
+from rampion.store.keys import Keys
+from rampion.store.lists import Lists, Rows
+from rampion.store.text import Texts
+
+
+class Told(NamedTuple):
+    """Derivations of a batch, their texts, and their features: dense values, and keys of those that fired."""
+
+    derivations: Derivations
+    texts: Texts
+    values: Reals
+    keys: KeyRow
+    key_bounds: Offsets
+
+
+def candidates(
+    told: Iterable[Told],
+    names: Sequence[str],
+    spelt: Callable[[KeyRow], Texts],
+    folder: str | PathLike[str] | None = None,
+) -> Candidates:
+    """A candidate a derivation: its dense values are called `names`; its keys, which `spelt` names, count.
+
+    Features of keys stand in the order in which they first fire. A folder holds the store, in files without names, so
+    that memory need not.
+    """
+    table, width = Keys(), len(names)
+    with _Room(folder) as room:
+        bounds, texts, features, entries = (_Spans(room) for _ in range(4))
+        blob, dictionary, held = _Column(np.uint8, room), _Column(np.uint32, room), _Column(np.uint32, room)
+        dense, scores = _Column(np.float64, room), _Column(np.float64, room)
+        for batch in told:
+            ids, lists = _packed(batch, table, width)
+            bounds.add(lists.bounds)
+            texts.add(batch.texts.bounds)
+            features.add(lists.feature_bounds)
+            entries.add(lists.entry_bounds)
+            blob.add(batch.texts.blob)
+            dictionary.add(ids[lists.features] + np.uint32(width))
+            held.add(lists.entries)
+            dense.add(lists.dense)
+            scores.add(batch.derivations.scores)
+        lists = Lists(
+            bounds.whole(), dense.whole(), width, dictionary.whole(), features.whole(), held.whole(), entries.whole(),
+            np.zeros(0),
+        )  # fmt: skip
+        said, listed = Texts(blob.whole(), texts.whole()), scores.whole()
+    return Candidates(
+        lists,
+        Features(Texts.join([Texts.of(names), spelt(table.listed())]), width),
+        Texts.of(map(str, range(len(lists.bounds) - 1))),
+        said,
+        listed,
+        _unnamed(len(said)),
+        {},
+        np.zeros(len(said), np.int32),
+    )
+
+
+def _packed(told: Told, table: Keys, width: int) -> tuple[NDArray[np.uint32], Lists]:
+    """The lists of a batch with features of its own, which rise as their ids in the table, and these ids."""
+    own, bounds, n = Keys(), told.derivations.bounds, len(told.texts)
+    fired = own.enter(told.keys)
+    ids = table.enter(own.listed())
+    order = np.argsort(ids)
+    places = np.empty(len(ids), np.uint32)
+    places[order] = np.arange(len(ids), dtype=np.uint32)
+    segments, every = _unnamed(len(bounds) - 1), np.arange(n)
+    rows = Rows(
+        segments, bounds, told.texts, told.key_bounds, fired, np.ones(len(fired)), told.derivations.scores, _unnamed(n),
+        {},
+    )  # fmt: skip
+    lists = pack(rows, every, bounds, segments, places, Features(_unnamed(len(ids)), 0)).lists.counted(np.inf)
+    # The dense block of a segment stands feature by feature.
+    first, sizes = np.repeat(bounds[:-1], np.diff(bounds)), np.repeat(np.diff(bounds), np.diff(bounds))
+    dense = np.empty(width * n)
+    dense[((width - 1) * first + every)[:, None] + sizes[:, None] * np.arange(width)] = told.values
+    return ids[order], lists._replace(dense=dense, width=width)
+
+
+def _unnamed(count: int) -> Texts:
+    return Texts(np.zeros(0, np.uint8), np.zeros(count + 1, np.int64))
+
+
+class _Room(ExitStack):
+    """Where arrays grow: files of a folder, or memory."""
+
+    def __init__(self, folder: str | PathLike[str] | None) -> None:
+        super().__init__()
+        self.folder = folder
+
+    def file(self) -> IO[bytes] | None:
+        with self.told():
+            return None if self.folder is None else self.enter_context(tempfile.TemporaryFile(dir=self.folder))
+
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise InputError(
+                f"{self.folder}: cannot hold the lists: {error.strerror}; free some space or name another folder"
+            ) from error
+
+
+class _Column:
+    """An array that grows at its end."""
+
+    def __init__(self, dtype: type, room: _Room) -> None:
+        self.dtype, self.room, self.file, self.size = np.dtype(dtype), room, room.file(), 0
+        self.parts: list[NDArray[Any]] = [np.zeros(0, dtype)]
+
+    def add(self, array: NDArray[Any]) -> None:
+        self.size += len(array)
+        if self.file is None:
+            self.parts.append(array)
+            return
+        with self.room.told():
+            self.file.write(np.ascontiguousarray(array, self.dtype).data)
+
+    def whole(self) -> NDArray[Any]:
+        if self.file is None or not self.size:
+            return np.concatenate(self.parts)
+        with self.room.told():
+            self.file.flush()
+            return np.memmap(self.file, self.dtype, "r")
+
+
+class _Spans:
+    """Bounds of spans that grow at their end."""
+
+    def __init__(self, room: _Room) -> None:
+        self.column, self.end = _Column(np.int64, room), 0
+        self.column.add(np.zeros(1, np.int64))
+
+    def add(self, bounds: Offsets) -> None:
+        self.column.add(bounds[1:] + self.end)
+        self.end += int(bounds[-1])
+
+    def whole(self) -> Offsets:
+        return self.column.whole()

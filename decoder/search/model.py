@@ -1,0 +1,150 @@
+"""What weights say of blocks: a score of every block for every way to come, computed once per weight vector."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from rampion.decoder import _kernels
+from rampion.decoder.features.dense import DENSE
+from rampion.decoder.models.blocks import LEARNT, Blocks
+from rampion.decoder.models.jumps import Jumps
+from rampion.decoder.models.lm import GRAM, UNIGRAM, Lm, Table
+
+from rampion import _kernels as tables
+from rampion.errors import InputError
+from rampion.store.keys import ABSENT, SLOT, Keys
+
+Reals = NDArray[np.float64]
+Ids = NDArray[np.uint32]
+FLUENCY = ("LM", "LMFirst", "LMRest")
+DISTORTION = ("JumpOut", "JumpIn")
+MUTE = Table(1, np.zeros(1, UNIGRAM), np.zeros(1, GRAM))
+ROOM = 2.5  # slots a feature: most keys that a search asks for are in no table, and a crowded one says so late
+SIFT = 0.4  # bytes a slot of the sifter
+KINDS = 4  # STEP, OPEN (and REOPEN), FILL, CLOSE
+
+
+class _Room(NamedTuple):
+    batch: Ids
+    keys: NDArray[np.uint64]
+    homes: NDArray[np.int64]
+    marks: NDArray[np.int64]
+    said: Ids
+    backoffs: NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Model:
+    """A weight vector, and what has been computed from it.
+
+    local[b, k] is what block b brings when it comes by move k, NaN where no one has asked yet; what a language model
+    says of a block's words by themselves is in it, and the part of its first words, which neighbours change, in
+    heads[b]. `single` and `pair` are scores in Python, of a block and of two neighbouring blocks: the first is asked
+    once a block, the second makes the search itself run in plain Python, hundreds of times slower.
+    """
+
+    blocks: Blocks
+    mask: int
+    slots: NDArray[Any]
+    sifter: NDArray[np.uint8]
+    columns: Reals
+    phrases: float
+    words: float
+    jump: float
+    jump_out: float
+    jump_in: float
+    jumps: Jumps
+    local: Reals
+    lm: Table
+    spoken: Ids
+    lm_first: float
+    lm_rest: float
+    heads: Reals
+    end_words: Ids
+    end_backoffs: NDArray[np.float32]
+    single: Callable[[int], float] | None
+    pair: Callable[[int, int], float] | None
+    lock: Any
+
+    @classmethod
+    def of(
+        cls,
+        blocks: Blocks,
+        mask: int,
+        keys: Keys,
+        dense: Mapping[str, float],
+        lm: Lm | None = None,
+        spoken: Ids | None = None,
+        jumps: Jumps | None = None,
+        single: Callable[[int], float] | None = None,
+        pair: Callable[[int, int], float] | None = None,
+    ) -> Model:
+        """`mask` has a bit for each template of templates.NAMES, `keys` the weights of what they fire, `dense` those of
+        the real-valued features by name. spoken[w] is the word of the language model that target word w is."""
+        if (lm is None) != (spoken is None):
+            raise InputError("a language model needs the ids of its words, and they need the model; give both or none")
+        if lm is None and (missing := [name for name in FLUENCY if dense.get(name)]):
+            raise InputError(f"{missing[0]} has a weight, but there is no language model; give one, or no weight")
+        for name, weight in dense.items():
+            if name not in DENSE:
+                raise InputError(f"the model has no feature {name}; its real-valued ones are {', '.join(DENSE)}")
+            if not np.isfinite(weight):
+                raise InputError(f"the weight of {name} is {weight}; a decoder needs finite weights")
+        if jumps is None and (missing := [name for name in DISTORTION if dense.get(name)]):
+            raise InputError(f"{missing[0]} has a weight, but jumps have no model; give one, or no weight")
+        if missing := [name for name in LEARNT if dense.get(name) and name not in blocks.columns]:
+            raise InputError(f"{missing[0]} has a weight, but the blocks are not condensed; give others, or no weight")
+        slots = _roomy(keys)
+        sifter = np.zeros(int(SIFT * len(slots)) + 1, np.uint8)
+        _kernels.sift(slots, sifter)
+        columns = np.array([dense.get(name, 0.0) for name in blocks.columns])
+        phrases, words, jump, jump_out, jump_in = (
+            float(dense.get(name, 0.0)) for name in ("Phrases", "Words", "Jump", *DISTORTION)
+        )
+        table = lm.table if lm else MUTE
+        first, rest = (float(dense.get("LM", 0.0) + dense.get(name, 0.0)) for name in ("LMFirst", "LMRest"))
+        count = len(blocks.sources)
+        ends = np.empty(count * (table.order - 1), np.uint32), np.empty(count * (table.order - 1), np.float32)
+        words_of = np.zeros(0, np.uint32) if spoken is None else spoken
+        local = np.full((count, KINDS), np.nan)
+        return cls(
+            blocks, mask, slots, sifter, columns, phrases, words, jump, jump_out, jump_in, jumps or Jumps.none(0),
+            local, table, words_of, first, rest, np.empty(count), *ends, single, pair, Lock(),
+        )  # fmt: skip
+
+    def assess(self, asked: Ids) -> None:
+        """Fill local for these blocks; one thread at a time."""
+        with self.lock:
+            asked = asked[np.isnan(self.local[asked, 0])]
+            done, size, past = 0, 512, self.lm.order - 1
+            state = np.empty(2 * past, np.uint32), np.empty(2 * past, np.float32)
+            while done < len(asked):
+                keys, homes = np.empty(size, np.uint64), np.empty(size, np.int64)
+                room = _Room(np.empty(32, np.uint32), keys, homes, np.empty(5 * 32 + 1, np.int64), *state)
+                done = _kernels.assess(asked, done, self.blocks, self, room, self.local)
+                size *= 2
+            if self.single:
+                for block in np.unique(asked).tolist():
+                    self.local[block] += self.single(block)
+
+
+def _roomy(keys: Keys) -> NDArray[Any]:
+    """A copy of the table for those who look up only; refuses weights that are no numbers, set behind its back."""
+    slots = keys.slots
+    if not (finite := np.isfinite(slots["weight"])).all():
+        bad = slots[int(np.argmin(finite))]
+        raise InputError(
+            f"the weight of feature {bad['id']} (key {int(bad['key']):#x}) is {bad['weight']}; "
+            "a decoder needs finite weights"
+        )
+    places = np.full(len(keys), ABSENT, np.uint32)
+    heavy = slots["id"][slots["weight"] != 0]
+    places[heavy] = heavy
+    roomy = np.zeros(int(ROOM * len(heavy)) + 1, SLOT)
+    tables.settle(slots, places, ABSENT, roomy)
+    return roomy

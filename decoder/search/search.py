@@ -1,0 +1,196 @@
+"""Beam search with cube pruning: sentences and their options to the graph of what is worth saying (S10.1)."""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from rampion.decoder import _kernels
+from rampion.decoder.models.options import Graph, Options, Sentences
+from rampion.decoder.search.model import Model
+from rampion.decoder.search.states import Reordering
+
+from rampion.errors import InputError, RecipeError
+
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
+CAP = 512  # words of a sentence: packed states have room for 1023
+EVERYTHING = sys.maxsize
+LEAST, MOST = 1 << 12, 1 << 16  # room for nodes that a search begins with
+
+NODE = np.dtype([
+    ("score", "f8"), ("rank", "f8"), ("state", "u8"), ("look", "u8"), ("edge", "i8"), ("said", "u4"), ("slot", "u4"),
+])  # fmt: skip
+EDGE = np.dtype([("total", "f8"), ("score", "f8"), ("next", "i8"), ("origin", "u4"), ("said", "u4")])
+GROUP = np.dtype([("state", "u8"), ("first", "i8"), ("last", "i8"), ("source", "u4")])
+GRID = np.dtype([
+    ("source", "f8"), ("future", "f8"), ("base", "f8"), ("state", "u8"), ("first", "i8"), ("last", "i8"),
+    ("choice", "i8"), ("end", "i8"), ("group", "i8"),
+])  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """How far the search looks. Each stack keeps the `beam` best of about `pops` cells scored; no cell is scored that
+    promises less than the best by more than `threshold`, and none kept that scores so."""
+
+    beam: int = 100
+    pops: int = 1000
+    threshold: float = float("inf")
+    reordering: Reordering = Reordering()  # noqa: RUF009 - a NamedTuple is immutable
+
+    def __post_init__(self) -> None:
+        for name in ("beam", "pops"):
+            if getattr(self, name) < 1:
+                raise RecipeError(f"{name} is {getattr(self, name)}; a search needs at least 1")
+        if self.reordering.reach < 0:
+            raise RecipeError(f"reach is {self.reordering.reach}; 0 is monotone, more lets blocks swap")
+        if not self.threshold >= 0:
+            raise RecipeError(f"threshold is {self.threshold}; a difference of scores is wanted, 0 or more")
+
+    @classmethod
+    def exact(cls, reordering: Reordering = Reordering()) -> Search:  # noqa: B008
+        """No pruning: for small inputs."""
+        return cls(EVERYTHING, EVERYTHING, reordering=reordering)
+
+    @property
+    def reach(self) -> int:
+        return self.reordering.reach
+
+    @property
+    def adjacent_swaps(self) -> bool:
+        return self.reordering.adjacent_swaps
+
+
+class Work(NamedTuple):
+    """Work arrays of one thread."""
+
+    targets: NDArray[np.uint32]
+    tips: NDArray[np.uint32]
+    sizes: NDArray[np.uint32]
+    says: NDArray[np.uint32]
+    table: NDArray[np.uint32]
+    openings: NDArray[np.uint32]
+    leads: NDArray[np.uint32]
+    said: NDArray[np.uint32]
+    node_words: NDArray[np.uint32]
+    fresh_words: NDArray[np.uint32]
+    node_backoffs: NDArray[np.float32]
+    fresh_backoffs: NDArray[np.float32]
+    backoffs: NDArray[np.float32]
+    looks: NDArray[np.uint64]
+    keys: NDArray[np.uint64]
+    gains: NDArray[np.float64]
+    rest: NDArray[np.float64]
+    fills: NDArray[np.float64]
+    ranks: NDArray[np.float64]
+    bracket: NDArray[np.float64]
+    homes: NDArray[np.int64]
+    marks: NDArray[np.int64]
+    stacks: NDArray[np.int64]
+    order: NDArray[np.int64]
+    spare: NDArray[np.int64]
+    turns: NDArray[np.int64]
+    nodes: NDArray[np.void]
+    fresh: NDArray[np.void]
+    edges: NDArray[np.void]
+    tries: NDArray[np.void]
+    groups: NDArray[np.void]
+    grids: NDArray[np.void]
+
+    @classmethod
+    def of(cls, room: int, cells: int, words: int, longest: int, options: int, past: int) -> Work:
+        """For sentences of so many words and options and a language model that looks at so many words of the past.
+
+        `room`, a power of two, says how much a search may keep, and `cells`, another, what a stack chooses from.
+        """
+
+        def ids(size: int) -> NDArray[np.uint32]:
+            return np.empty(size, np.uint32)
+
+        def reals(size: int) -> NDArray[np.float64]:
+            return np.empty(size, np.float64)
+
+        def singles(size: int) -> NDArray[np.float32]:
+            return np.empty(size, np.float32)
+
+        def offsets(size: int) -> NDArray[np.int64]:
+            return np.empty(size, np.int64)
+
+        return cls(
+            ids(options + 1), ids(4 * options + 4), ids(options + 1), ids(4 * options), np.zeros(2 * cells, np.uint32),
+            ids(options * past + past), ids(options + 1), ids(2 * past), ids(room * past), ids(room * past),
+            singles(room * past), singles(room * past), singles(2 * past),
+            np.empty(options + 1, np.uint64), np.empty(512, np.uint64),
+            reals(4 * options), reals(words + 1), reals(words * longest), reals(room), reals(3),
+            offsets(512), offsets(128), offsets(words + 2), offsets(room), offsets(room), offsets(room),
+            np.empty(room, NODE), np.empty(cells, NODE), np.empty(2 * room, EDGE), np.empty(room, EDGE),
+            np.empty(room, GROUP), np.empty(room, GRID),
+        )  # fmt: skip
+
+
+def search(sentences: Sentences, options: Options, model: Model, settings: Search) -> Graph:
+    """The graph of one batch."""
+    lengths = np.diff(sentences.bounds)
+    if len(lengths) and lengths.max() > CAP:
+        s = int(np.argmax(lengths > CAP))
+        raise InputError(f"sentence {s} has {lengths[s]} words; the search takes at most {CAP}: split it")
+    model.assess(options.blocks)
+    words = int(lengths.max(initial=1))
+    choices = int(np.diff(options.spans[sentences.bounds * options.longest]).max(initial=0))
+    run = _kernels.search_plainly if model.pair else _kernels.search
+    cells = 1 << (settings.pops - 1).bit_length()
+    room = 1 << (min(max(settings.beam * (words + 2), settings.pops * words // 2, LEAST), MOST) - 1).bit_length()
+    graph, done, count = _room(len(lengths), room), 0, len(lengths)
+    while True:
+        work = Work.of(room, min(room, cells), words, options.longest, choices, model.lm.order - 1)
+        done, before = run(sentences, options, model.blocks, model, settings, work, graph, done), done
+        nodes = int(graph.bounds[done])
+        edges = int(graph.edge_bounds[nodes])
+        if done == count:
+            return _cut(graph, nodes, edges)
+        room *= 1 if done > before else 2
+        graph = _longer(_cut(graph, nodes, edges), max(2 * len(graph.origins), edges * (count + 2) // max(done, 1)))
+
+
+def in_order(work: Callable[[_Item], _Result], items: Iterable[_Item], threads: int) -> Iterator[_Result]:
+    """The results of all items in their order, computed by so many threads, a few items ahead."""
+    if threads == 1:
+        yield from map(work, items)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        ahead: deque[Future[_Result]] = deque()
+        for item in items:
+            ahead.append(pool.submit(work, item))
+            if len(ahead) > 2 * threads:
+                yield ahead.popleft().result()
+        while ahead:
+            yield ahead.popleft().result()
+
+
+def _room(sentences: int, room: int) -> Graph:
+    bounds, edge_bounds = np.zeros(sentences + 1, np.int64), np.zeros(room + 1, np.int64)
+    return Graph(bounds, edge_bounds, np.empty(room, np.uint32), np.empty(room, np.uint32), np.empty(room))
+
+
+def _cut(graph: Graph, nodes: int, edges: int) -> Graph:
+    return Graph(
+        graph.bounds, graph.edge_bounds[: nodes + 1], graph.origins[:edges], graph.options[:edges], graph.scores[:edges]
+    )
+
+
+def _longer(graph: Graph, room: int) -> Graph:
+    """The same with room for so many nodes and edges."""
+    longer = _room(len(graph.bounds) - 1, room)
+    longer.bounds[:] = graph.bounds
+    longer.edge_bounds[: len(graph.edge_bounds)] = graph.edge_bounds
+    longer.origins[: len(graph.origins)] = graph.origins
+    longer.options[: len(graph.options)] = graph.options
+    longer.scores[: len(graph.scores)] = graph.scores
+    return longer

@@ -1,0 +1,98 @@
+"""Training pairs that a test needs: every substring of it that any pair holds stands in one that is kept (S10.3)."""
+
+from __future__ import annotations
+
+from heapq import heapify, heappop, heapreplace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rampion.store.names import Names
+from rampion.store.text import Texts
+
+Rows = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+
+class Coverage(NamedTuple):
+    """Source substrings of n words: how many the test has, and how many of them stand in the training text."""
+
+    n: int
+    test: int
+    train: int
+
+
+class _Substrings(NamedTuple):
+    """Substrings of sentences, all of as many words: where they begin, and a number, equal for equal substrings."""
+
+    tokens: NDArray[np.uint32]
+    ends: Rows  # of the sentence of every token
+    places: Rows
+    numbers: Rows
+
+    @classmethod
+    def of(cls, tokens: NDArray[np.uint32], bounds: Rows) -> _Substrings:
+        """The empty substring at every token."""
+        places = np.arange(len(tokens))
+        return cls(tokens, np.repeat(bounds[1:], np.diff(bounds)), places, np.zeros_like(places))
+
+    def longer(self, n: int, known: int) -> _Substrings:
+        """Those that have an n-th word, if it is one of the first `known`."""
+        fits = self.places + n <= self.ends[self.places]
+        places, numbers = self.places[fits], self.numbers[fits]
+        last = self.tokens[places + n - 1].astype(np.int64)
+        inside = last < known
+        return self._replace(places=places[inside], numbers=numbers[inside] * known + last[inside])
+
+
+def covering(train: Texts, test: Texts, longest: int = 12, greedy: bool = False) -> tuple[Rows, list[Coverage]]:
+    """Rows of training sentences that hold every substring (of up to `longest` words) of the test that any holds.
+
+    Plainly, each sentence that shows a substring for the first time. Greedily, again and again the sentence with the
+    most substrings not yet shown: fewer sentences.
+    """
+    names = Names()
+    wanted, known = _Substrings.of(*names.tokens(test)), len(names)
+    tokens, bounds = names.tokens(train)
+    shown, rows = _Substrings.of(tokens, bounds), np.repeat(np.arange(len(train)), np.diff(bounds))
+    report, pairs, count = list[Coverage](), list[Rows](), 0
+    for n in range(1, longest + 1):
+        wanted, shown = wanted.longer(n, known), shown.longer(n, known)
+        keys, numbers = np.unique(wanted.numbers, return_inverse=True)
+        wanted = wanted._replace(numbers=numbers)
+        found = np.searchsorted(keys, shown.numbers)
+        held = np.append(keys, -1)[found] == shown.numbers
+        shown = shown._replace(places=shown.places[held], numbers=found[held])
+        present, first = np.unique(shown.numbers, return_index=True)
+        report.append(Coverage(n, len(keys), len(present)))
+        chosen = slice(None) if greedy else first
+        pairs.append(np.stack([rows[shown.places[chosen]], count + shown.numbers[chosen]]))
+        count += len(keys)
+    owners, parts = np.concatenate(pairs, axis=1)
+    return _greedy(owners, parts, len(train), count) if greedy else np.unique(owners), report
+
+
+def _greedy(owners: Rows, parts: Rows, sentences: int, count: int) -> Rows:
+    """Sentences that together hold all parts; gains only shrink, so a stale one may wait until it leads."""
+    owners, parts = np.divmod(np.unique(owners * count + parts), max(count, 1))
+    bounds = np.searchsorted(owners, np.arange(sentences + 1)).tolist()
+    missing = np.zeros(count, np.bool_)
+    missing[parts] = True
+    heap = [(bounds[row] - bounds[row + 1], row) for row in range(sentences) if bounds[row] < bounds[row + 1]]
+    heapify(heap)
+    left, chosen = int(missing.sum()), []
+    while left:
+        gain, row = heap[0]
+        held = parts[bounds[row] : bounds[row + 1]]
+        fresh = int(np.count_nonzero(missing[held]))
+        if fresh == -gain:
+            missing[held] = False
+            left -= fresh
+            chosen.append(row)
+            heappop(heap)
+        elif fresh:
+            heapreplace(heap, (-fresh, row))
+        else:
+            heappop(heap)
+    return np.array(sorted(chosen), np.int64)

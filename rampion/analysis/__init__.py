@@ -1,0 +1,1 @@
+"""Looking at lists and results: inspection, significance, and exact solutions of small problems."""

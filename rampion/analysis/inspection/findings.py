@@ -1,0 +1,53 @@
+"""What can be wrong, worst first, and the sentence that says it."""
+
+from __future__ import annotations
+
+from collections.abc import Sized
+from dataclasses import dataclass
+
+from rampion.store.candidates import Candidates
+
+KINDS = (
+    "transposed references",
+    "misaligned references",
+    "empty references",
+    "collapsed weights",
+    "not finite",
+    "leak",
+    "casing",
+    "tokenisation",
+    "lengths",
+    "nothing to learn",
+    "one-sided features",
+    "scales",
+    "empty hypotheses",
+    "empty lists",
+    "identical references",
+    "constant features",
+    "repeated candidates",
+    "few texts",
+    "ragged lists",
+)
+
+ENOUGH = 10  # cases; with fewer, chance decides
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something wrong: one sentence with the next move, and where it stands first (candidates count from 0)."""
+
+    kind: str
+    sentence: str
+    segment: str | None = None
+    candidate: int | None = None
+    feature: str | None = None
+
+
+def where(lists: Candidates, i: int) -> tuple[str, int]:
+    """The segment of candidate i, and its place there."""
+    s = int(lists.bounds.searchsorted(i, side="right")) - 1
+    return lists.segments[s], i - int(lists.bounds[s])
+
+
+def count(things: Sized, one: str, many: str) -> str:
+    return f"{len(things)} {one if len(things) == 1 else many}"

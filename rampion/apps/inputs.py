@@ -1,0 +1,189 @@
+"""What commands read: lists, references, weights and settings, from the files and words that a user gives."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from rampion.console import note
+from rampion.errors import InputError, RecipeError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rampion.store.candidates import Candidates
+    from rampion.store.features import Features, Weights
+    from rampion.store.text import References, Texts
+    from rampion.training.recipes import Recipe, Settings
+
+AnyRecipe = TypeVar("AnyRecipe", bound="Settings")
+OF_DECODERS = ("k", "iterations", "still")  # settings that lists from files leave without effect
+
+
+def read_runs(paths: Sequence[str], lenient: bool) -> list[Candidates]:
+    """The lists of every file, all with the same features."""
+    from rampion.formats import is_store, read_lists, store
+    from rampion.store.candidates import Candidates
+
+    if is_store(paths):
+        return [store.read(paths[0])]
+    files = read_lists(paths, lenient=lenient)
+    for path, skipped in zip(paths, files.skipped, strict=True):
+        if skipped.count:
+            note(f"{path}: skipped {skipped.count} lines; the first: {skipped.first}")
+    return Candidates.build(files.names, files.runs)
+
+
+def references_of(segments: Texts, lists: Sequence[str], refs: Sequence[str] | None, metric: str) -> References | None:
+    """The references of the segments: from their files, or from the JSONL lists; a metric column needs none."""
+    from rampion.formats import jsonl_lists, references
+
+    if refs:
+        return references.read(refs, segments)
+    if metric.startswith("metric:"):
+        return None
+    if holding := jsonl_lists(lists):
+        return references.read(holding[:1], segments)
+    raise InputError(f"the metric {metric} needs references; name them with --refs, or choose --metric metric:COLUMN")
+
+
+def read_source(path: str, longest: int | None = None) -> Texts:
+    """Sentences to translate, a line each, of no more than the longest number of words."""
+    from rampion.errors import FormatError
+    from rampion.formats import texts
+    from rampion.formats.files import shown
+
+    lines = texts.read(path)
+    if not len(lines):
+        raise InputError(f"{shown(path)}: holds no lines; expected a sentence in every line")
+    for number, line in enumerate(lines, 1):
+        if longest and (size := len(line.split())) > longest:
+            raise FormatError.at(shown(path), number, f"has {size} words; a sentence may have {longest}: split it")
+    return lines
+
+
+def order_of(reordering: str, adjacent_swaps: bool = False) -> Any:
+    """The Reordering that the option names: mon, or swap."""
+    from rampion.decoder.search.states import MON, Reordering
+
+    if reordering not in ("mon", "swap"):
+        raise RecipeError(f"--reordering {reordering}: expected mon or swap")
+    return MON if reordering == "mon" else Reordering(adjacent_swaps=adjacent_swaps)
+
+
+def weights_file(path: str) -> str:
+    """The path, or the weights inside it if it is a run folder."""
+    inside = Path(path) / "weights.txt"
+    if not Path(path).is_dir():
+        return path
+    if not inside.exists():
+        if Path(path, "sets").is_dir():
+            raise InputError(
+                f"{path}: is a run of rampion train; write its weights by name: rampion weights --out FILE"
+            )
+        raise InputError(
+            f"{path}: is a folder without weights.txt; name a weights file or the folder of a finished run"
+        )
+    return str(inside)
+
+
+def read_weights(path: str) -> Weights:
+    """A weights file, or the one inside a run folder."""
+    from rampion.formats import weights
+
+    return weights.read(weights_file(path))
+
+
+def weights_for(features: Features, path: str, lenient: bool) -> Weights:
+    """The weights of a file, one for every feature of the lists."""
+    from rampion.store.features import Weights
+
+    learnt = read_weights(path)
+    try:
+        return Weights(features, learnt.onto(features, lenient=lenient))
+    except InputError as error:
+        raise InputError(f"{weights_file(path)}: {error}") from error
+
+
+def recipes_of(names: str, settings: Sequence[str]) -> dict[str, Recipe]:
+    """The recipes by name, and with every choice of the settings that have several values, a comma between."""
+    found: dict[str, Recipe] = {}
+    parts = [setting.partition("=") for setting in settings]
+    cells = [[name + equals + value for value in _values(name, text)] for name, equals, text in parts]
+    varied = {setting for cell in cells if len(cell) > 1 for setting in cell}
+    for chosen in product(*cells):
+        for name, recipe in _recipes_with(names, chosen).items():
+            own = [one for one in chosen if one in varied and one.partition("=")[0] in recipe.settings()]
+            found[",".join([name, *own])] = recipe
+    return found
+
+
+def _values(name: str, text: str) -> list[str]:
+    """Names of metrics have commas of their own."""
+    return [text] if name == "metric" else text.split(",")
+
+
+def _recipes_with(names: str, settings: Sequence[str]) -> dict[str, Recipe]:
+    """One recipe, several with a comma between, or all; of several each takes the settings that it has."""
+    from rampion.training.recipes import RECIPES
+    from rampion.training.tuning import recipe_named
+
+    chosen = {name: recipe_named(name) for name in (RECIPES if names == "all" else names.split(","))}
+    if len(chosen) == 1:
+        return {name: changed(recipe, settings) for name, recipe in chosen.items()}
+    known = {name: recipe.settings() for name, recipe in chosen.items()}
+    for setting in settings:
+        if not any(setting.partition("=")[0] in present for present in known.values()):
+            changed(next(iter(chosen.values())), [setting])
+    return {
+        name: changed(recipe, [setting for setting in settings if setting.partition("=")[0] in known[name]])
+        for name, recipe in chosen.items()
+    }
+
+
+def seeds_of(seeds: str | None) -> list[int]:
+    """Different whole numbers, a comma between; one run counted twice would make intervals too narrow."""
+    if seeds is None:
+        return []
+    cells = [seed.strip() for seed in seeds.split(",")]
+    if not all(cell.isdecimal() for cell in cells):
+        raise RecipeError(f"--seeds {seeds!r}: expected whole numbers with a comma between, for example --seeds 1,2,3")
+    numbers = list(map(int, cells))
+    if len(set(numbers)) < len(numbers):
+        raise RecipeError(f"--seeds {seeds!r}: a seed stands there twice; name each one once")
+    return numbers
+
+
+def changed(recipe: AnyRecipe, settings: Sequence[str], barred: Sequence[str] = OF_DECODERS) -> AnyRecipe:
+    """The recipe with other settings, `name=value`; a value is read as the kind of value that it replaces."""
+    present = recipe.settings()
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        if not equals or not name:
+            raise RecipeError(f"--set {setting!r}: expected name=value, for example --set rate=1e-3")
+        if name in barred:
+            raise RecipeError(
+                f"--set {setting}: {name} is for tuning with a decoder; lists from files are what they are"
+            )
+        recipe = recipe.set(**{name: _value(setting, text, present.get(name, ""))})
+    return recipe
+
+
+def _value(setting: str, text: str, present: Any) -> int | float | str | None:
+    if isinstance(present, str) or (present is None and text == "none"):
+        return None if present is None else text
+    if isinstance(present, bool):
+        if text not in ("true", "false"):
+            raise RecipeError(f"--set {setting}: expected true or false")
+        return text == "true"
+    kind = float if isinstance(present, float) else int
+    try:
+        value = kind(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < math.inf:
+        expected = "a number" if kind is float else "a whole number"
+        raise RecipeError(f"--set {setting}: expected {expected} of 0 or more")
+    return value

@@ -1,0 +1,106 @@
+"""Runs of rampion train, as commands look into them: weights of millions of keys, and the decoder that they are of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rampion.apps.inputs import order_of
+from rampion.errors import InputError, StoreError
+from rampion.runs.sets_run import Run
+from rampion.store.text import Texts
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rampion.sets.records import Keyed
+    from rampion.store.features import Weights
+
+
+def run_of(path: str | None) -> Run | None:
+    """The run of rampion train in this folder; None for any other file or folder."""
+    return Run.open(Path(path)) if path and Path(path, "sets").is_dir() else None
+
+
+def weights_of(run: Run, iteration: int | None) -> tuple[int, Keyed]:
+    """The iteration, unless it is given that which was chosen on the dev text, and its weights."""
+    number = iteration or run.chosen.iteration
+    if number > (count := len(run.rows)):
+        raise InputError(f"{run.folder.path}: has {count} iterations, so none is number {number}")
+    return number, run.keyed(number)
+
+
+def decoder_of(run: Run) -> Any:
+    """The KeyedBlockDecoder that the run was trained with."""
+    from rampion.decoder.system import Parts
+
+    path, config = run.folder.path, run.folder.config
+    try:
+        features, order, beam, options = (config[name] for name in ("features", "reordering", "beam", "options"))
+    except KeyError as error:
+        raise StoreError(f"{path / 'config.toml'}: lacks {error.args[0]}; name a run of rampion train") from error
+    system = Path(config.get("system") or path / "system")
+    decoder = Parts.open(system).decoder(features, order_of(order), beam=beam, pops=10 * beam, options=options)
+    if decoder.fingerprint != run.folder.manifest["decoder"]:
+        raise InputError(f"{path}: its weights are not of the blocks in {system}; put back those it was trained with")
+    return decoder
+
+
+class Inside:
+    """What stands in the weights of a run, or of a group of templates only; names are made for what is shown."""
+
+    def __init__(self, run: Run, iteration: int | None, group: str | None) -> None:
+        from rampion.decoder.features.templates import NAMES, mask_of
+
+        self.labels, self.run, self.decoder = NAMES, run, decoder_of(run)
+        self.iteration, (table, own) = weights_of(run, iteration)
+        self.own, self.keys = {} if group else own, table.listed()
+        if group:
+            chosen = np.array([mask_of(group) >> t & 1 for t in range(len(NAMES))], np.bool_)
+            self.keys = self.keys[chosen[_template(self.keys)]]
+        self.weights = table.weigh(self.keys)
+
+    def templates(self) -> dict[str, dict[str, Any]]:
+        """How many features each template has, how many of them weigh something, and the norm of their weights."""
+        templates = _template(self.keys)
+        counts, nonzero = np.bincount(templates), np.bincount(templates, self.weights != 0)
+        squares = np.bincount(templates, np.square(self.weights, dtype=np.float64))
+        return {
+            self.labels[t]: {"features": int(counts[t]), "nonzero": int(nonzero[t]), "norm": float(squares[t] ** 0.5)}
+            for t in np.flatnonzero(counts).tolist()
+        }
+
+    def shown(self, top: int) -> dict[str, dict[str, Any]]:
+        """The weights of real-valued features, and the largest others with how often the records have them."""
+        places = largest(self.weights, top)
+        keys, records = self.keys[places], self.run.sets.table()
+        ids = np.minimum(records.find(keys), len(records))
+        counts = np.append(records.counts[: len(records)], np.uint32(0))[ids]
+        rows = zip(self.decoder.spelt(keys), self.weights[places].tolist(), counts.tolist(), strict=True)
+        sparse = {name: {"weight": weight, "count": count} for name, weight, count in rows}
+        return {name: {"weight": weight} for name, weight in self.own.items()} | sparse
+
+    def named(self) -> Weights:
+        """All weights by name that are not 0."""
+        from rampion.store.features import Features, Weights
+
+        heavy = np.flatnonzero(self.weights)
+        names = Texts.join([Texts.of(self.own), self.decoder.spelt(self.keys[heavy])])
+        vector = np.concatenate([list(self.own.values()), self.weights[heavy].astype(np.float64)])
+        return Weights(Features(names, len(self.own)), vector)
+
+
+def largest(weights: NDArray[np.float32], top: int) -> NDArray[np.int64]:
+    """The places of the largest weights, the first of equals first; 0 is none of them."""
+    sizes = np.abs(weights)
+    places = np.flatnonzero(sizes)
+    if len(places) > top:
+        places = np.flatnonzero(sizes >= np.partition(sizes, -top)[-top])
+    return places[np.argsort(-sizes[places], kind="stable")][:top]
+
+
+def _template(keys: NDArray[np.uint64]) -> NDArray[np.uint8]:
+    """The number of each key's template."""
+    return (keys >> np.uint64(59)).astype(np.uint8) - np.uint8(1)

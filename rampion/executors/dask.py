@@ -1,0 +1,233 @@
+"""Workers of dask.distributed: those of a scheduler with an address, or processes of this machine started for the run.
+
+Dask carries tasks and short answers; inputs and results are files. A task goes to the worker that the coordinator
+names, and its answer is an event, so that no worker holds anything that could be lost with it.
+"""
+
+from __future__ import annotations
+
+import queue
+import secrets
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from itertools import count
+from typing import Any
+
+import dask
+import distributed
+
+from rampion.errors import InputError
+from rampion.executors import depot
+from rampion.executors.local import drained
+from rampion.executors.protocol import Event, Heard, Joined, Lost
+from rampion.executors.tasks import Answer, Task
+from rampion.executors.workspace import Room
+from rampion.threads import processors
+
+LOOK = 2.0  # seconds between looks at workers of our own
+GRACE = 10.0  # seconds that a worker of our own may take to begin again
+STARTS = 3  # times that a cluster of our own may fail to start
+BRIEF = 5.0  # seconds for workers to clear up
+PATIENCE = 30.0  # seconds for a scheduler to answer
+SETTINGS = {  # of Dask, for a cluster of our own: quiet, without a page, and with short memories
+    "distributed.admin.low-level-log-length": 100,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "5s",
+    "distributed.scheduler.dashboard.status.task-stream-length": 1,
+    "distributed.scheduler.worker-saturation": 2.0,
+    "distributed.worker.memory.target": False,
+    "distributed.worker.memory.spill": False,
+    "distributed.worker.memory.pause": False,
+    "distributed.worker.memory.terminate": False,
+    "distributed.worker.profile.enabled": False,
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
+}
+
+
+class Cluster:
+    """A scheduler's workers; without an address, of a cluster on the loopback interface that lasts as long as the run.
+
+    tls   the files "ca", "cert" and "key", which Dask is given; then nothing goes over the net unencrypted
+    """
+
+    def __init__(
+        self, address: str | None = None, workers: int | None = None, tls: Mapping[str, str] | None = None
+    ) -> None:
+        self.address, self.workers, self.tls = address, workers or processors(), tls or {}
+        self.heard: queue.Queue[Event] = queue.Queue()
+        self.sent: dict[tuple[str, str], tuple[Task, Any]] = {}  # and their futures
+        self.numbers = count()
+        self.blind = set[str]()  # workers that do not see the folder
+        self.stored = set[str]()  # what the depot holds for them
+        self.own: Any = None
+        self.whole = self.looked = time.monotonic()  # when all workers of our own were last there, and looked at
+
+    def open(self, room: Room) -> None:
+        self.room, self.topic = room, f"rampion-{secrets.token_hex(8)}"
+        security = self._security() if self.address else distributed.Security.temporary()
+        if self.address is None:
+            self.own = _started(self.workers, room, security)
+        try:
+            self.client = distributed.Client(
+                self.own or self.address, security=security, timeout=PATIENCE, set_as_default=False, name="rampion"
+            )
+        except (OSError, TimeoutError, ValueError) as error:
+            raise InputError(
+                f"{self.address}: no scheduler answers there ({' '.join(str(error).split())[:200]}); start one "
+                "(dask scheduler), or correct the address"
+            ) from error
+        self.client.subscribe_topic(self.topic, self._answered)
+        self.client.subscribe_topic("all", self._told)
+        for name, facts in self.client.scheduler_info()["workers"].items():
+            self.heard.put(Joined(name, facts["nthreads"]))
+
+    def send(self, worker: str, task: Task) -> None:
+        if worker in self.blind:
+            self._store(task)
+        key = f"{self.topic}-{next(self.numbers)}"
+        future = self.client.submit(
+            depot.perform, task, task.name, self.room.place, self.topic, key=key, workers=[worker], pure=False
+        )
+        future.add_done_callback(lambda done: self._failed(worker, task.name, done))
+        self.sent[worker, task.name] = task, future
+
+    def hear(self, seconds: float) -> list[Event]:
+        events = drained(self.heard, seconds)
+        if self.own and time.monotonic() - self.looked > LOOK:
+            self._revive()
+        if self.client.status != "running":
+            raise InputError(
+                f"the scheduler {self.address or ''} is gone; start it again and go on: what is done is kept"
+            )
+        return [event for event in events if self._settled(event)]
+
+    def drop(self, worker: str) -> None:
+        """Workers of our own are started anew; others may belong to somebody who waits for them."""
+        if self.own:
+            threading.Thread(target=self._restart, args=(worker,), daemon=True).start()
+
+    def close(self) -> None:
+        clearing = threading.Thread(target=self._clear, daemon=True)
+        clearing.start()
+        clearing.join(BRIEF)  # a worker that does not answer is no reason to wait
+        with suppress(Exception):
+            for topic in (self.topic, "all"):
+                self.client.unsubscribe_topic(topic)
+            self.client.close(timeout=5)
+        if self.own:
+            with suppress(Exception):
+                self.own.close(timeout=10)
+
+    def _clear(self) -> None:
+        with suppress(Exception):  # whatever is gone already
+            if self.blind:
+                self._call("drop", name="")
+            if not self.own:
+                self.client.run(depot.cleared, self.room.place, on_error="ignore")
+
+    def _security(self) -> Any:
+        if not self.tls:
+            return None
+        if strange := self.tls.keys() - {"ca", "cert", "key"} or {"ca", "cert", "key"} - self.tls.keys():
+            raise InputError(f"TLS needs the three files ca, cert and key; look at {min(strange)}")
+        names = {"tls_ca_file": "ca", "tls_client_cert": "cert", "tls_client_key": "key"}
+        names |= {f"tls_{role}_{what}": what for role in ("scheduler", "worker") for what in ("cert", "key")}
+        return distributed.Security(require_encryption=True, **{name: self.tls[what] for name, what in names.items()})
+
+    def _settled(self, event: Event) -> bool:
+        """Do with an event what is the executor's; whether the coordinator must hear of it."""
+        if isinstance(event, Lost):
+            for key in [key for key in self.sent if key[0] == event.worker]:
+                self.sent.pop(key)[1].cancel()
+        if not isinstance(event, Heard):
+            return True
+        answer = event.answer
+        task, future = self.sent.pop((event.worker, answer.name), (None, None))
+        if future:
+            future.release()
+        if answer.kind == "blind":
+            if task:
+                self._enlighten(event.worker, task)
+            return False
+        if answer.kind == "done" and answer.told == depot.HERE:
+            self.blind.add(event.worker)
+            depot.download(self._call, answer.name, self.room.place.result(answer.name))
+            self._call("drop", name=answer.name)
+        return True
+
+    def _enlighten(self, worker: str, task: Task) -> None:
+        """A worker that does not see the folder gets what it needs from a depot on the scheduler."""
+        if not self.blind:
+            self.client.register_plugin(depot.Depot())
+        self.blind.add(worker)
+        self.send(worker, task)
+
+    def _store(self, task: Task) -> None:
+        for _, blob in task.inputs:
+            if blob not in self.stored:
+                self._drop()
+                depot.upload(self._call, self.room.place.blob(blob), blob, secrets.token_hex(16))
+                self.stored.add(blob)
+
+    def _drop(self) -> None:
+        """What the room does not keep, the depot need not keep either."""
+        for blob in [blob for blob in self.stored if not self.room.place.blob(blob).exists()]:
+            self._call("drop", name=blob)
+            self.stored.discard(blob)
+
+    def _call(self, verb: str, **facts: Any) -> Any:
+        return self.client.sync(getattr(self.client.scheduler, f"rampion_{verb}"), **facts)
+
+    def _answered(self, event: tuple[float, Any]) -> None:
+        _, told = event
+        self.heard.put(Heard(told["worker"], Answer(*told["answer"])))
+
+    def _failed(self, worker: str, name: str, future: Any) -> None:
+        """A worker that could not even begin."""
+        if future.status == "error":
+            self.heard.put(Heard(worker, Answer("broken", name, str(future.exception()))))
+
+    def _told(self, event: tuple[float, Any]) -> None:
+        _, told = event
+        if told.get("action") == "add-worker":
+            facts = self.client.scheduler_info()["workers"]
+            self.heard.put(Joined(told["worker"], facts.get(told["worker"], {}).get("nthreads", 1)))
+        elif told.get("action") == "remove-worker":
+            self.heard.put(Lost(told["worker"]))
+
+    def _revive(self) -> None:
+        """Replace workers that their keepers have given up: those who are killed while they begin."""
+        self.looked = time.monotonic()
+        alive = self.client.scheduler_info()["workers"].keys()
+        if len(alive) >= self.workers:
+            self.whole = time.monotonic()
+        elif time.monotonic() - self.whole > GRACE:
+            for name, keeper in list(self.own.workers.items()):
+                if keeper.worker_address not in alive:
+                    self.own.worker_spec.pop(name, None)
+            self.own.scale(self.workers)
+            self.whole = time.monotonic()
+
+    def _restart(self, worker: str) -> None:
+        with suppress(Exception):  # it may be gone by now
+            self.client.restart_workers([worker], timeout=10, raise_for_error=False)
+
+
+def _started(workers: int, room: Room, security: Any) -> Any:
+    """A cluster of processes that end with this one, closed to other users of the machine."""
+    error: Exception | None = None
+    for _ in range(STARTS):
+        try:
+            with dask.config.set(SETTINGS):
+                return distributed.LocalCluster(
+                    n_workers=workers, threads_per_worker=1, processes=True, host="127.0.0.1", protocol="tls",
+                    dashboard_address="127.0.0.1:0", worker_dashboard_address="127.0.0.1:0",
+                    scheduler_kwargs={"dashboard": False}, memory_limit=0, security=security, silence_logs=50,
+                    local_directory=str(room.path / "dask"),
+                )  # fmt: skip
+        except (OSError, RuntimeError) as caught:  # somebody has killed a worker that was about to begin
+            error = caught
+    raise InputError(f"no Dask cluster can be started here: {error}; use --executor local") from error

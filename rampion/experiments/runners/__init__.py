@@ -1,0 +1,90 @@
+"""Where the rows of experiments are made: the stock, and a file for each kind of row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rampion.errors import RecipeError
+from rampion.experiments import Row
+from rampion.experiments.papers import gimpel_smith, wuebker
+from rampion.experiments.papers.gimpel_smith import Family, Tuning
+from rampion.experiments.papers.tillmann_zhang.binary import Theory, Training, Truth, prove
+from rampion.experiments.papers.tillmann_zhang.real import Dense, Flat, Staged
+from rampion.experiments.papers.tillmann_zhang.texts import Filtered, Spoken
+from rampion.experiments.runners import expected, real, sets, texts, tuned
+from rampion.experiments.runners.inputs import Stock
+from rampion.experiments.samples import Outcome
+from rampion.experiments.scales import SCALES
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Workshop:
+    """Makes rows."""
+
+    scale: str
+    stock: Stock
+
+    @classmethod
+    def open(cls, out: Path, scale: str, corpus: str | None, pair: str | None, threads: int) -> Workshop:
+        if scale not in SCALES:
+            raise RecipeError(f"--scale {scale!r}: expected one of {', '.join(SCALES)}")
+        return cls(scale, Stock(out, SCALES[scale], corpus, pair, threads))
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What the numbers were made with."""
+        from rampion.runs.folder import manifest
+
+        facts = manifest(())
+        return {
+            "scale": self.scale,
+            "corpus": self.stock.given or "toy",
+            **{name: facts[name] for name in facts if name != "inputs"},
+        }
+
+    def asked(self, row: Row) -> Mapping[str, Any]:
+        if isinstance(row.settings, (Theory, Family, wuebker.Doubt)):
+            return {}
+        match row.settings:
+            case Tuning() as tuning:
+                depends = tuned.depends(tuning)
+            case Spoken() as spoken:
+                depends = tuned.depends(spoken.tuning)
+            case Filtered():
+                depends = texts.DEPENDS
+            case wuebker.Tuned() | wuebker.Curve() | wuebker.Effort() | wuebker.Trial() as settings:
+                depends = expected.depends(settings)
+            case _:
+                depends = sets.DEPENDS
+        return {"corpus": self.stock.given or "toy", **{name: getattr(self.stock.scale, name) for name in depends}}
+
+    def make(self, row: Row, seed: int, folder: Path) -> Outcome:
+        match row.settings:
+            case Theory() as theory:
+                return prove(theory, seed)
+            case Family() as family:
+                return gimpel_smith.prove(family, seed)
+            case Truth() as truth:
+                return sets.oracle(self.stock, truth)
+            case Training() as training:
+                return sets.train(self.stock, training, seed, folder)
+            case Tuning() as tuning:
+                return tuned.tune(self.stock, tuning, seed, folder)
+            case Flat() as flat:
+                return real.flat(self.stock, flat)
+            case Dense() as dense:
+                return real.learn(self.stock, dense, seed, folder)
+            case Staged() as staged:
+                return real.stages(self.stock, staged, seed, folder)
+            case Filtered() as filtered:
+                return texts.learn(self.stock, filtered, seed, folder)
+            case Spoken(words, tuning):
+                return tuned.tune(self.stock, tuning, seed, folder, self.stock.spoken(words))
+            case wuebker.Doubt() as doubt:
+                return wuebker.prove(doubt, seed)
+            case wuebker.Tuned() | wuebker.Curve() | wuebker.Effort() | wuebker.Trial() as settings:
+                return expected.make(self.stock, settings, seed)
+        raise RecipeError(f"{row.label}: nobody knows how to make a {type(row.settings).__name__}")

@@ -1,0 +1,438 @@
+"""Rows that learn expected BLEU from lists of the training text, put what they learnt into blocks, and tune with it.
+
+What rows share is made once and kept beside them: base systems, lists, what steps have learnt, and every run of MERT.
+"""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rampion import console
+from rampion.errors import RecipeError
+from rampion.experiments.papers.wuebker import LARGER, RATES, RECIPES, STEPS, Curve, Effort, Learning, Trial, Tuned
+from rampion.experiments.runners.inputs import WORDS, Stock
+from rampion.experiments.runners.sets import bleu
+from rampion.experiments.runners.tuned import loop
+from rampion.experiments.samples import BLEU, MEAN, RISES, Outcome, Rise
+from rampion.formats import container, store
+from rampion.formats import weights as weight_files
+from rampion.formats.files import replacing
+from rampion.losses.expectation import ExpectedBleu
+from rampion.metrics.judging import Batch
+from rampion.optim.baum_welch import Growth
+from rampion.store.features import Weights
+from rampion.training.recipes import RECIPES as KNOWN
+from rampion.training.recipes import looped
+from rampion.training.tuning import judge
+
+if TYPE_CHECKING:
+    from rampion.store.candidates import Candidates
+
+Reals = NDArray[np.float64]
+Settings = Tuned | Curve | Effort | Trial
+Learnt = Mapping[str, Reals]  # weights of the features of the lists, or probabilities of the entries of tables
+
+BASE = ("pairs", "held_out", "beam", "width", "decodings")  # what of the scale a base system depends on
+CHOOSER = 1  # the seed of the base system that makes lists, and of the MERT that chooses a step
+HELD = 10  # every such list is held out to choose a rate
+TIMED = 10  # steps
+SPREAD = 6.0  # candidates of a list that the base system's distribution is spread over, when learning begins
+LOSS = ExpectedBleu()
+KIND, WEIGHTS = "steps", "weights"
+
+
+def depends(settings: Settings) -> tuple[str, ...]:
+    """What of the scale a row depends on."""
+    if not isinstance(settings, Tuned):
+        return (*BASE, "listed")
+    return (*BASE, "listed", "tried", "turns") if settings.learning else BASE
+
+
+def make(stock: Stock, settings: Settings, seed: int) -> Outcome:
+    match settings:
+        case Tuned(learning):
+            return tune(stock, learning, seed)
+        case Curve(learning):
+            return curve(stock, learning)
+        case Effort(learning):
+            return effort(stock, learning)
+        case Trial(learning):
+            return trial(stock, learning)
+
+
+# Rows
+
+
+def tune(stock: Stock, learning: Learning | None, seed: int) -> Outcome:
+    """MERT on the dev text, of the base system or with the step that is best on dev."""
+    if learning is None:
+        found = base(stock, seed)
+        return measured(stock, stock.whole, found, {"seed": seed})
+    course = Course.of(stock, learning)
+    tried = {step: tuned_with(stock, learning, course, step, CHOOSER) for step in course.learnt}
+    chosen = max(tried, key=lambda step: (tried[step].dev, -step))
+    found = tuned_with(stock, learning, course, chosen, seed)
+    outcome = measured(
+        stock, condensed(stock, course.learnt[chosen], learning), found,
+        {**course.facts, "seed": seed, "chosen": chosen, "dev": {str(step): one.dev for step, one in tried.items()}},
+    )  # fmt: skip
+    samples = {"expected": MEAN.rows(course.expected[chosen]), "chosen": MEAN.rows(np.array([chosen]))}
+    return replace(outcome, samples={**outcome.samples, **samples})
+
+
+def curve(stock: Stock, learning: Learning) -> Outcome:
+    """Expected BLEU of the lists, step by step."""
+    course = Course.of(stock, learning)
+    rise = Rise.rows(course.expected)
+    return Outcome(
+        {"expected": MEAN.rows(course.expected[-1]), **dict.fromkeys(RISES, rise)},
+        {"expected": course.expected[1:].mean(axis=1)},
+        course.facts,
+    )
+
+
+def trial(stock: Stock, learning: Learning) -> Outcome:
+    """The last step as it is, at weight 1."""
+    course = Course.of(stock, learning)
+    system = condensed(stock, course.learnt[max(course.learnt)], learning)
+    weights = beginning(stock, decoder(stock, system, course.names).decoder.names)
+    said = spoken(stock, system, course.names, weights, "tune")
+    return Outcome({"expected": MEAN.rows(course.expected[-1]), **said}, {}, course.facts)
+
+
+def effort(stock: Stock, learning: Learning) -> Outcome:
+    """Seconds of every step, the most memory that learning takes, and how many numbers it changes."""
+    lists = listed(stock, learning)
+    batch, ticks, changed = judged(stock, lists), list[float](), list[int]()
+
+    def told(weights: Reals, learnt: Learnt, moved: int) -> None:
+        ticks.append(perf_counter())
+        changed.append(moved)
+
+    climb(stock, learning, batch, told, TIMED)
+    tracemalloc.start()
+    try:
+        climb(stock, learning, replace(batch), lambda *_: None, 2)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    return Outcome(
+        {
+            "step": MEAN.rows(np.diff(ticks)),
+            "memory": MEAN.rows(np.array([most / 1e6])),
+            "updated": MEAN.rows(np.array([changed[-1]])),
+        }
+    )
+
+
+def measured(stock: Stock, system: Any, found: Found, facts: Mapping[str, Any]) -> Outcome:
+    """BLEU of what the decoder says of the tuning text and of the test."""
+    said = spoken(stock, system, ",".join(found.weights), found.weights, "tune", "test")
+    return Outcome(said, {}, {**facts, "iterations": found.decodings}, found.weights)
+
+
+def spoken(stock: Stock, system: Any, features: str, weights: Mapping[str, float], *parts: str) -> dict[str, Any]:
+    speaker, texts = decoder(stock, system, features).decoder, {"tune": system.corpus.dev, "test": system.corpus.test}
+    given = Weights.of(weights)
+    return {name: bleu(speaker.best(texts[name].source, given), texts[name].references) for name in parts}
+
+
+# The base system and its lists
+
+
+class Found(NamedTuple):
+    """Of all weights that a run of MERT has come to, those with which the decoder is best on dev."""
+
+    weights: Mapping[str, float]
+    dev: float
+    decodings: int
+
+
+def home(stock: Stock) -> Path:
+    """A folder for what rows share at this scale."""
+    scale = stock.scale
+    sizes = (scale.beam, scale.listed, scale.width, scale.decodings, scale.tried, scale.turns)
+    return stock.out / "expected" / "-".join(map(str, sizes))
+
+
+def decoder(stock: Stock, system: Any, features: str) -> Any:
+    beam = stock.scale.beam
+    return system.decoder(features, threads=stock.threads, beam=beam, pops=10 * beam)
+
+
+def base(stock: Stock, seed: int = CHOOSER) -> Found:
+    """Fourteen features, tuned on the dev text from the usual weights."""
+    keyed = decoder(stock, stock.whole, "fourteen")
+    folder = home(stock) / "base" / f"seed-{seed}"
+    return mert(stock, keyed, keyed.decoder.initial, seed, stock.scale.decodings, folder)
+
+
+def mert(stock: Stock, keyed: Any, start: Weights, seed: int, decodings: int, folder: Path) -> Found:
+    """A run of MERT, which goes on if it was stopped, and is made only once."""
+    kept = folder / "found.json"
+    if not kept.exists():
+        recipe = looped(KNOWN["mert"]).set(k=stock.scale.width, iterations=decodings, seed=seed)
+        dev, run = stock.whole.corpus.dev, folder / "run"
+        rows, _ = loop(recipe, keyed.decoder, keyed.fingerprint, dev, start, {}, run)
+        ends = [start, *(weight_files.read(run / "weights" / f"{row.iteration:03}.bin") for row in rows)]
+        last = BLEU.score(bleu(keyed.decoder.best(dev.source, ends[-1]), dev.references).sum(axis=0))
+        scores = np.array([*(row.decoded for row in rows), last])
+        best = int(scores.argmax())
+        told = Found(dict(ends[best]), float(scores[best]), len(rows))
+        with replacing(kept) as file:
+            file.write(json.dumps(told._asdict()).encode() + b"\n")
+    return Found(**json.loads(kept.read_bytes()))
+
+
+def listed(stock: Stock, learning: Learning) -> Candidates:
+    """Lists of the first sentences of the training text, with a language model of the others."""
+    from rampion.decoder.models.leave_one_out import LENGTH
+
+    system = stock.whole
+    count = sentences(stock, learning)
+    left = "one-left-out" if learning.leave_one_out else "nothing-left-out"
+    path = home(stock) / "lists" / f"{learning.features.replace(',', '-')}-{left}-{count}.store"
+    if not path.exists():
+        console.note(f"  listing {count} training sentences with {learning.features}, {left.replace('-', ' ')}")
+        part, model = system.corpus.train.take(np.arange(count)), language(stock, count)
+        lister = decoder(stock, replace(system, lm=model), f"fourteen,{learning.features}").decoder
+        if learning.leave_one_out:
+            lister = lister.leaving_out(part.source, part.target, alignment(stock, count), LENGTH)
+        lists = lister.decode(list(part.source), Weights.of(base(stock).weights), stock.scale.width)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        store.write(path, lists)
+    return store.read(path)
+
+
+def sentences(stock: Stock, learning: Learning) -> int:
+    """How many are listed: half of all at most, since the others make the language model."""
+    return min(stock.scale.listed * (LARGER if learning.larger else 1), len(stock.whole.corpus.train) // 2)
+
+
+def language(stock: Stock, count: int) -> Any:
+    """A language model of all training sentences but the first."""
+    from rampion.decoder.models import kneser, lm
+
+    path = home(stock) / "lists" / f"others-than-{count}.lm"
+    if not path.exists():
+        train = stock.whole.corpus.train
+        path.parent.mkdir(parents=True, exist_ok=True)
+        kneser.estimate(train.take(np.arange(count, len(train))).target, WORDS).lm.write(path)
+    return lm.read(path)
+
+
+def alignment(stock: Stock, count: int) -> Any:
+    """Of the first pairs, that which the blocks were made with."""
+    from rampion.decoder.alignment import links
+    from rampion.decoder.system import LINKS
+
+    train = stock.whole.corpus.train
+    if train.links is not None:
+        return links.parsed(enumerate(map(str.strip, train.links.take(np.arange(count))), 1), "the alignment")
+    whole = links.read(stock.out / "whole" / LINKS)
+    points = slice(0, int(whole.bounds[count]))
+    return links.Alignment(whole.bounds[: count + 1], whole.sources[points], whole.targets[points])
+
+
+def judged(stock: Stock, lists: Candidates) -> Batch:
+    """Lists with what their candidates gain, and what the base system scores them, its weights so great as `loud`."""
+    batch = gains(stock, lists)
+    return batch.upon(lists.score(Weights.of(loud(stock)).onto(lists.features, lenient=True)))
+
+
+def loud(stock: Stock) -> Mapping[str, float]:
+    """The base system's weights times a number: MERT leaves open how great they are, expected BLEU does not.
+
+    So great that lists of phrase pairs are spread over SPREAD candidates.
+    """
+    path, weights = home(stock) / "loud.json", base(stock).weights
+    if not path.exists():
+        lists = listed(stock, Learning("RPROP"))
+        stakes, scores = gains(stock, lists).stakes, lists.score(Weights.of(weights).onto(lists.features, lenient=True))
+        quiet, shrill = -10.0, 10.0
+        for _ in range(40):
+            middle = (quiet + shrill) / 2
+            wide = LOSS.effective(stakes, 2.0**middle * scores) > SPREAD
+            quiet, shrill = (middle, shrill) if wide else (quiet, middle)
+        with replacing(path) as file:
+            file.write(json.dumps({name: 2.0**quiet * weight for name, weight in weights.items()}).encode() + b"\n")
+    found: dict[str, float] = json.loads(path.read_bytes())
+    return found
+
+
+def gains(stock: Stock, lists: Candidates) -> Batch:
+    """Lists with what their candidates gain."""
+    train = stock.whole.corpus.train
+    numbers = np.array([int(name) for name in lists.segments])
+    recipe = KNOWN["xbleu-rprop"]
+    return judge(lists, train.take(numbers).references, recipe.metric, recipe.alpha).batch(lists)
+
+
+# Steps
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Course:
+    """What steps have come to: expected BLEU of every list, before the first and after each, and what some learnt."""
+
+    expected: Reals
+    learnt: Mapping[int, Learnt]
+    facts: Mapping[str, Any]
+    names: str  # of the features of a decoder that has what was learnt
+
+    @classmethod
+    def of(cls, stock: Stock, learning: Learning) -> Course:
+        """Learnt, or read back."""
+        path = home(stock) / "steps" / named_(learning)
+        if not path.exists():
+            console.note(f"  learning: {learning.method}, {learning.features}")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _learn(stock, learning, path)
+        arrays, facts = container.read(path, KIND)
+        learnt: dict[int, dict[str, Reals]] = {}
+        for name in arrays:
+            step, _, what = name.partition(" ")
+            if what:
+                learnt.setdefault(int(step), {})[what] = arrays[name]
+        return cls(arrays["expected"], learnt, facts, ",".join(["fourteen", *_columns(learning)]))
+
+
+def named_(learning: Learning) -> str:
+    left = "left" if learning.leave_one_out else "whole"
+    rate = "chosen" if learning.rate is None else f"{learning.rate:g}"
+    size = "larger" if learning.larger else "usual"
+    return "-".join([learning.method, *learning.features.split(","), left, size, f"{learning.tau:g}", rate])
+
+
+def _columns(learning: Learning) -> list[str]:
+    """The features that blocks have beside the fourteen."""
+    from rampion.decoder.features.templates import GROUPS
+    from rampion.decoder.search.condense import COLUMNS_OF
+
+    if learning.method == "GT":
+        return []
+    return [name for group in learning.features.split(",") for one in GROUPS[group] for name in COLUMNS_OF[one][0]]
+
+
+def _learn(stock: Stock, learning: Learning, path: Path) -> None:
+    batch = judged(stock, listed(stock, learning))
+    rate = paced(stock, learning)
+    tried = set(steps_tried(stock.scale.tried))
+    points, arrays = [expected(batch, np.zeros(len(batch.candidates.features)))], dict[str, Reals]()
+    last: Learnt = {}
+
+    def told(weights: Reals, learnt: Learnt, moved: int) -> None:
+        nonlocal last
+        points.append(expected(batch, weights))
+        last = {name: numbers.copy() for name, numbers in learnt.items()}
+        if len(points) - 1 in tried:
+            arrays.update({f"{len(points) - 1} {name}": numbers for name, numbers in last.items()})
+
+    climb(stock, replace(learning, rate=rate), batch, told)
+    facts = {"rate": rate, "steps": len(points) - 1, "features": len(batch.candidates.features)}
+    if len(points) - 1 not in tried:  # nothing helped any more
+        arrays.update({f"{len(points) - 1} {name}": numbers for name, numbers in last.items()})
+    points += points[-1:] * (STEPS + 1 - len(points))
+    container.write(path, KIND, {"expected": np.stack(points), **arrays}, facts)
+
+
+def steps_tried(count: int) -> list[int]:
+    """So many of the steps, the last among them, and more of the first, in which some methods go far."""
+    if count >= STEPS:
+        return list(range(1, STEPS + 1))
+    return [max(1, int(STEPS * (n / count) ** 2)) for n in range(1, count + 1)]
+
+
+def expected(batch: Batch, weights: Reals) -> Reals:
+    """Expected BLEU of every list in percent; that of an empty one is 0."""
+    means, _, _ = LOSS.expect(batch.stakes, batch.scores(weights))
+    found: Reals = np.where(np.diff(batch.stakes.bounds) > 0, 100 * (1 - means), 0.0)
+    return found
+
+
+def paced(stock: Stock, learning: Learning) -> float | None:
+    """The rate: of those known the best to every tenth list, after learning from the others; None if there is none."""
+    if learning.rate is not None or learning.method not in RATES:
+        return learning.rate
+    lists = listed(stock, learning)
+    apart = np.arange(len(lists.segments)) % HELD == 0
+    rest, held = (judged(stock, lists[np.flatnonzero(rows)]) for rows in (~apart, apart))
+    reached = dict[float, float]()
+    for rate in RATES[learning.method]:
+        last = np.zeros(len(lists.features))
+
+        def told(weights: Reals, learnt: Learnt, moved: int, last: Reals = last) -> None:
+            last[:] = weights
+
+        climb(stock, replace(learning, rate=rate), rest, told)
+        reached[rate] = float(expected(held, last).mean())
+    console.note("  " + ", ".join(f"eta {rate:g}: {score:.2f}" for rate, score in reached.items()))
+    return max(reached, key=lambda rate: reached[rate])
+
+
+def climb(
+    stock: Stock, learning: Learning, batch: Batch, told: Callable[[Reals, Learnt, int], None], steps: int | None = None
+) -> None:
+    """The steps of a method; after each, what features weigh, what has been learnt, and how many numbers changed."""
+    size, steps = len(batch.candidates.features), steps or STEPS
+    if learning.method == "GT":
+        from rampion.decoder.features.channels import tables
+
+        found = tables(stock.whole.blocks, batch.candidates.features, loud(stock))
+        if not found:
+            raise RecipeError("no phrase channel of the base system has a weight above 0, so that none can grow")
+        used = {name: whole.used for name, whole in found.items()}
+        parts = tuple(whole.only(used[name]) for name, whole in found.items())
+        for grown in Growth(parts, learning.tau, steps).grow(LOSS, batch):
+            learnt = {name: whole.start.copy() for name, whole in found.items()}
+            for (name, whole), part in zip(found.items(), grown.tables, strict=True):
+                learnt[name][used[name][whole.rows]] = part
+            told(grown.weights, learnt, grown.moved)
+        return
+    recipe = KNOWN[RECIPES[learning.method]].set(l2=2 * learning.tau, epochs=steps)
+    if learning.rate is not None:
+        recipe = recipe.set(rate=learning.rate)
+    zero, free = np.zeros(size), replace(batch, candidates=batch.candidates.sparse())
+    recipe.solver.solve(
+        recipe.loss, free, zero, zero, lambda _, now: told(now, {WEIGHTS: now}, int(np.count_nonzero(now)))
+    )
+
+
+# Back into blocks
+
+
+def condensed(stock: Stock, learnt: Learnt, learning: Learning) -> Any:
+    """The system with what a step has learnt in its blocks."""
+    from rampion.decoder.features.channels import channelled
+    from rampion.decoder.search.condense import condensed as into
+
+    blocks = stock.whole.blocks
+    if WEIGHTS not in learnt:
+        return replace(stock.whole, blocks=channelled(blocks, learnt))
+    return replace(stock.whole, blocks=into(blocks, Weights(listed(stock, learning).features, learnt[WEIGHTS])))
+
+
+def beginning(stock: Stock, names: tuple[str, ...]) -> Weights:
+    """The base system's weights as they were when learning began, and 1 for what has been learnt."""
+    known = loud(stock)
+    return Weights.of({name: known.get(name, 1.0) for name in names})
+
+
+def tuned_with(stock: Stock, learning: Learning, course: Course, step: int, seed: int) -> Found:
+    """MERT with what a step has learnt."""
+    folder = home(stock) / "tuned" / named_(learning) / f"step-{step}" / f"seed-{seed}"
+    kept = folder / "found.json"
+    if kept.exists():
+        return Found(**json.loads(kept.read_bytes()))
+    console.note(f"  MERT with step {step}, seed {seed}")
+    keyed = decoder(stock, condensed(stock, course.learnt[step], learning), course.names)
+    return mert(stock, keyed, beginning(stock, keyed.decoder.names), seed, stock.scale.turns, folder)

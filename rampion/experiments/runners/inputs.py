@@ -1,0 +1,143 @@
+"""What rows are made of: texts, and systems that are made from them once and kept in the folder of the experiment."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rampion import console
+from rampion.errors import InputError
+from rampion.experiments.scales import Scale
+
+if TYPE_CHECKING:
+    from rampion.protocols import Decoder, KeyedDecoder
+
+
+WORDS = 4  # of the language model of real-valued features
+
+
+@dataclass(frozen=True, eq=False)
+class Stock:
+    """Made when a row first needs it."""
+
+    out: Path
+    scale: Scale
+    given: str | None  # a corpus folder
+    pair: str | None
+    threads: int
+
+    @cached_property
+    def whole(self) -> Any:
+        """Made from all sentences, for weights that are learnt from the dev text."""
+        from rampion.decoder.system import Settings, System
+
+        text = self.text
+        console.note(f"{text}: preparing blocks and language model of all pairs")
+        return System.prepare(text, self.out / "whole", Settings(self.pair, order=WORDS), self.threads)
+
+    @cached_property
+    def counts(self) -> Any:
+        """Count features of all sentences, each kind having its share of them (S9.3)."""
+        from rampion.apps.texts import links_of, texts_of
+        from rampion.decoder.features.counts import CountFeatures, Settings
+        from rampion.decoder.system import LINKS
+
+        home, path = self.out / "whole", self.out / "whole" / "counts.txt"
+        if not path.exists():
+            _ = self.whole
+            source, target, own = texts_of([str(self.text)], self.pair)
+            links = links_of(source, target, own or str(home / LINKS), self.threads)
+            full = Settings()
+            kinds = ("pairs", "unigrams", "bigrams", "trigrams", "triggers")
+            whole = sum(getattr(full, kind) for kind in kinds)
+            shares = {kind: max(1, round(getattr(full, kind) * self.scale.counts / whole)) for kind in kinds}
+            CountFeatures.choose(source, target, links, replace(full, **shares)).write(path)
+        return CountFeatures.read(path)
+
+    @cached_property
+    def system(self) -> Any:
+        """Made from the sentences that are not learnt from: what a sentence gave itself would say it all too well."""
+        from rampion.decoder.system import Settings, System
+
+        corpus, _ = self.texts
+        console.note(f"{corpus}: preparing blocks and language model")
+        return System.prepare(corpus, self.out / "system", Settings(), self.threads)
+
+    @cached_property
+    def lessons(self) -> Any:
+        """The sentences that weights are learnt from."""
+        from rampion.decoder.text.corpus import Corpus
+
+        return Corpus.load(self.texts[1]).train
+
+    @cached_property
+    def texts(self) -> tuple[Path, Path]:
+        """Two folders: a corpus, and the sentences that were taken from its training text, drawn by chance."""
+        from rampion.decoder.text.corpus import Corpus
+
+        corpus, lessons = self.out / "corpus", self.out / "lessons"
+        if not corpus.exists():
+            whole = Corpus.load(self.text, self.pair)
+            for name, part in (("dev", whole.dev), ("test", whole.test)):
+                if not part:
+                    files = " and ".join(f"{name}.{language}" for language in whole.languages)
+                    raise InputError(f"{self.given}: has no {name} text; expected sentences in {files}")
+            drawn = np.random.default_rng(0).permutation(len(whole.train))
+            count = min(self.scale.sentences, len(drawn) // 2)
+            taken, left = np.sort(drawn[:count]), np.sort(drawn[count:])
+            if not lessons.exists():
+                Corpus(whole.languages, whole.train.take(taken)).write(lessons)
+            replace(whole, train=whole.train.take(left)).write(corpus)
+        return corpus, lessons
+
+    @cached_property
+    def text(self) -> Path:
+        """The folder of all text; the toy's is invented first."""
+        from rampion.decoder.text.language import Language
+
+        if self.given:
+            return Path(self.given)
+        if not (text := self.out / "text").exists():
+            console.note(f"inventing a toy corpus of {self.scale.pairs} pairs")
+            Language.invent(1).corpus(self.scale.pairs, self.scale.held_out).write(text)
+        return text
+
+    @cached_property
+    def pool(self) -> Stock:
+        """Half of the pairs to choose from what is learnt from; the other half gives blocks and language model."""
+        scale = self.scale._replace(sentences=sys.maxsize)
+        return replace(self, out=self.out / "pool", given=str(self.text), scale=scale)
+
+    def spoken(self, words: int) -> Any:
+        """The system of all sentences, with a language model of so many words."""
+        from rampion.decoder.models import kneser, lm
+
+        if words == WORDS:
+            return self.whole
+        path = self.out / "whole" / f"system-{words}.lm"
+        if not path.exists():
+            kneser.estimate(self.whole.corpus.train.target, words).lm.write(path)
+        return replace(self.whole, settings=replace(self.whole.settings, order=words), lm=lm.read(path))
+
+    def decoder(self, features: str, order: str, options: int | None = None, system: Any = None) -> KeyedDecoder:
+        """One with the options of binary features, or with so many; of the stock's system, or of that."""
+        decoder: KeyedDecoder = self._made(features, order, options, system)
+        return decoder
+
+    def lister(self, features: str, order: str, options: int | None = None) -> Decoder:
+        """The same, for lists of candidates."""
+        decoder: Decoder = self._made(features, order, options).decoder
+        return decoder
+
+    def _made(self, features: str, order: str, options: int | None, system: Any = None) -> Any:
+        from rampion.decoder.search.states import MON, Reordering
+
+        return (system or self.system).decoder(
+            features, MON if order == "MON" else Reordering(), threads=self.threads,
+            beam=self.scale.beam, pops=10 * self.scale.beam, options=options or self.scale.options,
+        )  # fmt: skip

@@ -1,0 +1,206 @@
+"""Rows that learn real-valued features from the dev text, and those that put binary features on top or below."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from rampion import console
+from rampion.experiments.papers.tillmann_zhang.binary import Training
+from rampion.experiments.papers.tillmann_zhang.real import FLAT, SEVEN, Dense, Flat, Staged
+from rampion.experiments.runners import sets
+from rampion.experiments.runners.inputs import Stock
+from rampion.experiments.samples import MEAN, Outcome, Settled, curves
+from rampion.metrics import Bleu, named
+from rampion.sets.records import Keyed
+from rampion.store.keys import Keys
+from rampion.store.text import Texts
+
+if TYPE_CHECKING:
+    from rampion.protocols import KeyedDecoder
+    from rampion.runs.sets_run import Run
+    from rampion.store.candidates import Candidates
+    from rampion.training.loop import Iteration
+    from rampion.training.recipes import SetRecipe
+
+OPTIONS = 20  # blocks of a source phrase: scores of phrases know the bad ones, so that more do no harm
+SENTENCES = 1043  # the dev sentences that Tillmann & Zhang learn from
+SENTENCE = Bleu("raw")  # of dev BLEU (S2.5)
+FIRST, SECOND = "first", "second"  # folders of stages
+
+
+def flat(stock: Stock, settings: Flat) -> Outcome:
+    """Equal weights."""
+    decoder = dense(stock, settings.features)
+    return measured(stock, decoder, [own(dict.fromkeys(decoder.names, FLAT))], "bleu", {})
+
+
+def learn(stock: Stock, settings: Dense, seed: int, folder: Path) -> Outcome:
+    """What the iteration that is best on dev has learnt. The run is left in the folder; a stopped one goes on."""
+    decoder = dense(stock, settings.features)
+    if settings.recipe == "mert":
+        weights = minimum_error(stock, settings, decoder, seed, folder / "run")
+    else:
+        run = relevant(stock, settings, decoder, seed, folder / "run")
+        weights = [own(run.learnt(row.iteration).own) for row in run.rows]
+    return measured(stock, decoder, weights, settings.metric, {"seed": seed})
+
+
+def stages(stock: Stock, settings: Staged, seed: int, folder: Path) -> Outcome:
+    """What the second stage has learnt on top of the first; both runs are left in the folder."""
+    first = relevant(stock, settings.first, stage(stock, settings.first), seed, folder / FIRST)
+    both = stage(stock, settings.second, f"{SEVEN},all")
+    second = relevant(stock, settings.second, both, seed, folder / SECOND, first)
+    weights = (second.keyed(row.iteration) for row in second.rows)
+    return measured(stock, both, weights, "bleu", {"seed": seed, "first": first.chosen.iteration})
+
+
+def dense(stock: Stock, features: str) -> KeyedDecoder:
+    return cast("KeyedDecoder", Remembering(stock.decoder(features, "SWAP", OPTIONS)))
+
+
+class Remembering:
+    """A decoder that does not decode again what it has said by the same real-valued weights: runs test every iteration,
+    and so does whoever measures them."""
+
+    def __init__(self, decoder: KeyedDecoder) -> None:
+        self._decoder, self._said = decoder, dict[Any, tuple[Texts, Texts]]()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._decoder, name)
+
+    def best(self, segments: Texts, weights: Keyed) -> Texts:
+        if len(weights.table):
+            return self._decoder.best(segments, weights)
+        asked = (id(segments), frozenset(weights.own.items()))
+        if asked not in self._said:  # which holds the segments, so that no others get their id
+            self._said[asked] = segments, self._decoder.best(segments, weights)
+        return self._said[asked][1]
+
+
+def own(weights: dict[str, float]) -> Keyed:
+    """Weights of real-valued features alone."""
+    return Keyed(Keys(), weights)
+
+
+def stage(stock: Stock, settings: Dense | Training, features: str | None = None) -> KeyedDecoder:
+    """The decoder that a stage learns with: its own features, or more."""
+    if isinstance(settings, Training):
+        return stock.decoder(features or settings.features, settings.reordering)
+    return dense(stock, features or settings.features)
+
+
+def relevant(
+    stock: Stock,
+    settings: Dense | Training,
+    decoder: KeyedDecoder,
+    seed: int,
+    folder: Path,
+    below: Run | None = None,
+) -> Run:
+    """A finished run on relevant sets, on top of what another has learnt."""
+    from rampion.runs.sets_run import Run
+    from rampion.training.relevant import Lines, Text, train
+
+    corpus = stock.system.corpus
+    dev, test = (Lines(part.source, part.references) for part in (corpus.dev, corpus.test))
+    if isinstance(settings, Training):
+        text, recipe = (
+            Text(Lines(stock.lessons.source, stock.lessons.references), dev, test),
+            sets.recipe_of(stock, settings),
+        )
+    else:
+        text, recipe = Text(dev, dev, test), paced(stock, settings, len(dev.source))
+    if below:  # a bag of blocks would have none of the score that stays, and seem far better than any sentence
+        # And the scale is no longer free: what begins at 0 would not grow to be heard beside it.
+        recipe = recipe.set(start="seeds", origin=recipe.flat)
+    recipe = recipe.set(seed=seed)
+    facts = {"corpus": text.fingerprint, "decoder": decoder.fingerprint, "base": below.fingerprint if below else None}
+    asked = asdict(settings) | recipe.settings() | {"base": str(below.folder.path.absolute()) if below else None}
+    run = Run.resume(folder, asked, (), facts, ("base",))
+    train(recipe, decoder, text, run, base=below.keyed() if below else None, record=sets.told, threads=stock.threads)
+    return run
+
+
+def paced(stock: Stock, settings: Dense, sentences: int) -> SetRecipe:
+    """The recipe of a row, at a rate that goes as far in an epoch as the paper's."""
+    from rampion.training.recipes import SETS
+
+    recipe = SETS[settings.recipe].set(iterations=stock.scale.iterations, k=settings.k)
+    if settings.metric == "wer":
+        recipe = recipe.set(metric="wer:reverse")
+    return recipe.set(rate=recipe.solver.rate * SENTENCES / sentences)
+
+
+def minimum_error(stock: Stock, settings: Dense, decoder: KeyedDecoder, seed: int, folder: Path) -> list[Keyed]:
+    """The weights of every decoding after the first, and the last ones; a run that has stopped stays where it is.
+
+    Both seeds of relevant sets are decoded (S10.9), since no weights can choose in lists of one candidate.
+    """
+    from rampion.runs.lists_run import Loop
+    from rampion.store.features import Weights
+    from rampion.training.loop import train
+    from rampion.training.policies import Merge
+    from rampion.training.recipes import RECIPES
+    from rampion.training.relevant import Learnt, disturbed
+    from rampion.training.tuning import judge
+
+    dev = stock.system.corpus.dev
+    segments, lister = list(dev.source), stock.lister(settings.features, "SWAP", OPTIONS)
+    most = stock.scale.decodings - 1  # the first two are one
+    first = dict.fromkeys(decoder.names, FLAT)
+    second = disturbed(Learnt(np.zeros(0, np.float32), first), decoder.names, seed).own
+    recipe = RECIPES[settings.recipe].set(k=settings.k, iterations=most, seed=seed, metric=settings.metric)
+    run = Loop.resume(
+        folder, asdict(settings) | recipe.settings(), (), {"decoder": decoder.fingerprint}, heard, ()
+    )  # fmt: skip
+
+    def seeds() -> Candidates:
+        one, two = (lister.decode(segments, Weights.of(weights), settings.k) for weights in (first, second))
+        return Merge().absorb(one, two, 2)
+
+    run.lists(1, seeds)
+    truth = judge(Texts.of(map(str, range(len(segments)))), dev.references, settings.metric)
+    train(recipe, lister, segments, truth, Weights.of(second), journal=run)
+    weights = [own(each) for each in (second, *(dict(run.weights(row.iteration)) for row in run.rows))]
+    return weights + weights[-1:] * (most + 1 - len(weights))
+
+
+def heard(row: Iteration) -> None:
+    console.note(f"  iteration {row.iteration}: dev {row.decoded:.2f}, learnt {row.learnt:.2f}")
+
+
+def measured(
+    stock: Stock, decoder: KeyedDecoder, weights: Iterable[Keyed], metric: str, facts: dict[str, Any]
+) -> Outcome:
+    """Dev and test by the weights of every iteration; the one is chosen that the metric finds best on dev."""
+    dev, test = stock.system.corpus.dev, stock.system.corpus.test
+    devs, tests, known = [], [], []
+    for each in weights:
+        devs.append(decoder.best(dev.source, each))
+        tests.append(sets.bleu(decoder.best(test.source, each), test.references))
+        known.append(each.own)
+    bounds = np.arange(len(dev.source) + 1)
+    rows = {name: [named(name).statistics(texts, bounds, dev.references) for texts in devs] for name in ("bleu", "wer")}
+    judge = named(metric)
+    scores = judge.scores(np.stack([each.sum(axis=0) for each in rows[metric]]))
+    chosen = int(scores.argmax() if judge.higher_is_better else scores.argmin())
+    means = [100 * SENTENCE.segments(each) for each in rows["bleu"]]
+    course = Settled.rows(tests)
+    return Outcome(
+        {
+            "dev": MEAN.rows(means[chosen]),
+            "dev mWER": rows["wer"][chosen],
+            "test": tests[chosen],
+            **dict.fromkeys(("settled", "dip", "recovery", "rough"), course),
+        },
+        {
+            "dev": np.array([each.mean() for each in means]),
+            "test": curves(course.sum(axis=0)[np.newaxis])[0],
+        },
+        facts | {"chosen": chosen + 1, "weights": known[chosen]},
+    )

@@ -1,0 +1,101 @@
+"""Rows that learn binary features from relevant sets, and the oracles beside them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rampion import console
+from rampion.experiments.papers.tillmann_zhang.binary import Training, Truth
+from rampion.experiments.runners.inputs import Stock
+from rampion.experiments.samples import BLEU, MEAN, TRAINING, Outcome, Settled
+from rampion.store.text import References, Texts
+
+if TYPE_CHECKING:
+    from rampion.training.recipes import SetRecipe
+    from rampion.training.relevant import Iteration
+
+DEPENDS = ("pairs", "held_out", "sentences", "iterations", "options", "beam")  # what of the scale they depend on
+TRUTHS = 5  # sequences that the oracle looks for; its best is what is measured (S10.4)
+
+
+def oracle(stock: Stock, truth: Truth) -> Outcome:
+    """Training BLEU of the best sequence of every sentence."""
+    lessons = stock.lessons
+    found = stock.decoder("P1", truth.reordering).truths(lessons.source, lessons.references, TRUTHS)
+    texts = Texts.join([part.texts.take(part.bounds[:-1]) for part in found])
+    return Outcome({"train": training(texts, lessons.references)})
+
+
+def train(
+    stock: Stock, settings: Training, seed: int, folder: Path, material: tuple[Any, Any] | None = None
+) -> Outcome:
+    """What the iteration that is best on dev has learnt. The run is left in the folder; a stopped one goes on.
+
+    The material is a system and lessons; without it, the stock's.
+    """
+    from rampion.runs.sets_run import Run
+    from rampion.training.relevant import Lines, Text, train
+
+    fixed = {} if settings.language_model is None else {"LM": settings.language_model}
+    system, lessons = material or (stock.system, stock.lessons)
+    decoder = stock.decoder(",".join([*fixed, settings.features]), settings.reordering, system=system)
+    recipe = recipe_of(stock, settings).set(seed=seed)
+    corpus = system.corpus
+    text = Text(*(Lines(part.source, part.references) for part in (lessons, corpus.dev, corpus.test) if part))
+    facts = {"corpus": text.fingerprint, "decoder": decoder.fingerprint}
+    run = Run.resume(folder / "run", asdict(settings) | recipe.settings(), (), facts, ())
+    train(recipe, decoder, text, run, fixed=fixed, threads=stock.threads, record=told)
+    rows, chosen = run.rows, run.chosen.iteration
+    tests = [bleu(decoder.best(text.test.source, run.keyed(row.iteration)), text.test.references) for row in rows]
+    trains = {
+        iteration: training(decoder.best(text.learn.source, run.keyed(iteration)), text.learn.references)
+        for iteration in {1, chosen}
+    }
+    half = len(rows) // 2
+    seconds = {name: np.array([row.seconds[name] for row in rows]) for name in ("decoding", "learning")}
+    candidates = np.array([row.candidates for row in rows])
+    return Outcome(
+        {
+            "train": trains[chosen],
+            "train first": trains[1],
+            "test": tests[chosen - 1],
+            "test first": tests[0],
+            "settled": Settled.rows(tests),
+            "decoding": MEAN.rows(seconds["decoding"]),
+            "online": MEAN.rows(seconds["learning"]),
+            "early pace": MEAN.rows(seconds["learning"][:half], candidates[:half]),
+            "late pace": MEAN.rows(seconds["learning"][half:], candidates[half:]),
+        },
+        {
+            **{name: np.array([getattr(row, name) for row in rows]) for name in ("train", "dev", "test")},
+            "online": seconds["learning"],
+        },
+        {"seed": seed, "chosen": chosen, "features": rows[chosen - 1].features},
+    )
+
+
+def recipe_of(stock: Stock, settings: Training) -> SetRecipe:
+    """The recipe of a row, at its pace."""
+    from rampion.training.recipes import SETS
+
+    recipe = SETS[settings.recipe].set(iterations=stock.scale.iterations, k=settings.k)
+    return recipe.set(rate=recipe.solver.rate * stock.scale.pace) if settings.paced else recipe
+
+
+def told(row: Iteration) -> None:
+    console.note(f"  iteration {row.iteration}: train {row.train:.2f}, dev {row.dev:.2f}, test {row.test:.2f}")
+
+
+def bleu(texts: Texts, references: References) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Rows of test BLEU."""
+    return BLEU.statistics(texts, np.arange(len(texts) + 1), references)
+
+
+def training(texts: Texts, references: References) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Rows of training BLEU."""
+    rows = TRAINING.statistics(texts, np.arange(len(texts) + 1), references)
+    return MEAN.rows(100 * TRAINING.segments(rows))

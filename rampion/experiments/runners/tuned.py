@@ -1,0 +1,113 @@
+"""Rows that tune weights in a loop with the decoder."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rampion import console
+from rampion.apps.inputs import changed
+from rampion.experiments.papers.gimpel_smith import COUNTS, Tuning
+from rampion.experiments.runners.inputs import Stock
+from rampion.experiments.runners.sets import bleu
+from rampion.experiments.samples import MEAN, Outcome
+from rampion.experiments.scales import Scale
+from rampion.store.features import Weights
+from rampion.store.text import Texts
+from rampion.training.recipes import RECIPES, Recipe, looped
+
+if TYPE_CHECKING:
+    from rampion.training.loop import Iteration
+
+SENTENCES = 900  # that the paper tunes on, about (S4)
+
+
+def depends(settings: Tuning) -> tuple[str, ...]:
+    """What of the scale a row depends on."""
+    text = ("pairs", "held_out", *(["counts"] if COUNTS in settings.features else []))
+    return (*text, "k", "decodings") if settings.recipe else text
+
+
+def tune(stock: Stock, settings: Tuning, seed: int, folder: Path, system: Any = None) -> Outcome:
+    """What the decoder says with the weights that the loop ends with; a loop that was stopped goes on.
+
+    The decoder is that of all sentences, or of another system.
+    """
+    from rampion.decoder.count_decoder import LargeDecoder
+
+    system = system or stock.whole
+    names, counts, _ = settings.features.partition(f",{COUNTS}")
+    keyed = system.decoder(names, threads=stock.threads)
+    decoder, dev, test = keyed.decoder, system.corpus.dev, system.corpus.test
+    own = decoder.names
+    if counts:
+        decoder = LargeDecoder(decoder, stock.counts)
+    start = weights = drawn(decoder.initial, settings.start)
+    rows = list["Iteration"]()
+    if settings.recipe:
+        recipe = scaled(RECIPES[settings.recipe], stock.scale, len(dev))
+        recipe = changed(recipe, list(filter(None, [settings.change])), barred=())
+        if settings.seeded:
+            recipe = recipe.set(seed=seed)
+        rows, weights = loop(recipe, decoder, keyed.fingerprint, dev, start, asdict(settings), folder / "run")
+    said = {
+        name: bleu(decoder.best(part.source, weights), part.references)
+        for name, part in (("tune", dev), ("test", test))
+    }
+    decoding = np.array([row.seconds["decoding"] for row in rows])
+    learning = np.array([sum(row.seconds.values()) for row in rows]) - decoding
+    seconds = {"decoding": decoding, "learning": learning, "loop": decoding + learning}
+    if not rows:
+        return Outcome(said, {}, {"start": settings.start}, dict(start))
+    return Outcome(
+        said | {name: MEAN.rows(values) for name, values in seconds.items()},
+        {
+            "tune": np.array([row.decoded for row in rows]),
+            "candidates": np.array([float(row.candidates) for row in rows]),
+            "seconds decoding": decoding,
+            "seconds learning": learning,
+        },
+        {"seed": seed, "iterations": len(rows), "candidates": rows[-1].candidates, "features": len(weights)},
+        {name: weights[name] for name in own},
+    )
+
+
+def loop(
+    recipe: Recipe, decoder: Any, fingerprint: str, dev: Any, start: Weights, asked: dict[str, Any], folder: Path
+) -> tuple[list[Iteration], Weights]:
+    """Tuning, in a run folder; its lists go when it is done, since they can be decoded again."""
+    from rampion.runs.lists_run import Loop
+    from rampion.training.loop import ignore, train
+    from rampion.training.tuning import judge
+
+    numbers = Texts.of(map(str, range(len(dev))))
+    arbiter = judge(numbers, dev.references, recipe.metric, recipe.alpha)
+    run = Loop.resume(folder, asked | recipe.settings(), (), {"decoder": fingerprint}, told, ())
+    weights = train(recipe, decoder, list(dev.source), arbiter, start, ignore, journal=run)
+    run.folder.finish(weights, weights, {"iteration": len(run.rows), "weights": str(run.folder.weights)})
+    shutil.rmtree(folder / "lists")
+    return run.rows, weights
+
+
+def scaled(recipe: Recipe, scale: Scale, sentences: int) -> Recipe:
+    """The recipe in a loop: fewer candidates and iterations, and steps as long as if there were as many sentences."""
+    k, iterations = min(recipe.k, scale.k), min(recipe.iterations, scale.decodings)
+    recipe = looped(recipe).set(k=k, iterations=iterations)
+    rate = recipe.settings().get("rate")
+    return recipe if rate is None else recipe.set(rate=rate * SENTENCES / sentences)
+
+
+def drawn(usual: Weights, number: int) -> Weights:
+    """The usual weights, or a draw around them: each from a normal distribution, half as wide as it is great (S9.2)."""
+    if not number:
+        return usual
+    draws = np.random.default_rng(number).normal(usual.vector, np.abs(usual.vector) / 2)
+    return Weights(usual.features, draws)
+
+
+def told(row: Iteration) -> None:
+    console.note(f"  iteration {row.iteration}: tune {row.decoded:.2f}, on the lists {row.learnt:.2f}")

@@ -1,7 +1,0 @@
-"""Tillmann & Zhang's experiments on block sequences: their numbers are those of S10.14."""
-
-from rampion.experiments.tillmann_zhang.binary import BINARY
-from rampion.experiments.tillmann_zhang.real import REAL
-from rampion.experiments.tillmann_zhang.texts import TEXTS
-
-EXPERIMENTS = (*BINARY, *REAL, *TEXTS)

@@ -1,0 +1,77 @@
+"""Ranking pairs of candidates: PRO as a loss (Hopkins & May 2011; S6)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rampion import _kernels
+from rampion.errors import RecipeError
+from rampion.metrics.judging import Stakes
+from rampion.protocols import Loss
+
+Reals = NDArray[np.float64]
+Picks = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Drawn(Loss):
+    """Sum over fixed pairs of 2 log(1 + exp(-gap)), gap = the better one's score minus the worse one's.
+
+    Twice, because a pair teaches in both orientations: f - f' is good, f' - f is bad. A pair of equal features is
+    worth a constant and moves nothing.
+    """
+
+    better: Picks
+    worse: Picks
+    smooth = True
+
+    def slopes(self, stakes: Stakes, scores: Reals) -> tuple[float, Reals]:
+        losses = np.logaddexp(0.0, scores[self.worse] - scores[self.better])
+        pulls = 2.0 * -np.expm1(-losses)
+        slopes = np.zeros(len(scores))
+        slopes += np.bincount(self.worse, pulls, len(scores))
+        slopes -= np.bincount(self.better, pulls, len(scores))
+        return 2.0 * float(losses.sum()), slopes
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs(Loss):
+    """Logistic loss on pairs drawn at random: of each segment's draws that differ by margin, the widest.
+
+    The margin is in units of cost; with alpha = 1 that is 0.05 of a metric's 0..1 (S6).
+    """
+
+    draws: int = 5000
+    kept: int = 50
+    margin: float = 0.05
+    seed: int = 0
+    smooth = True
+
+    def __post_init__(self) -> None:
+        for name, least in (("draws", 1), ("kept", 1), ("margin", 0), ("seed", 0)):
+            if getattr(self, name) < least:
+                raise RecipeError(f"{name} of the pairs is {getattr(self, name)}; expected at least {least}")
+
+    def drawn(self, stakes: Stakes, round_: int = 0) -> Drawn:
+        """The pairs of a round, widest first in each segment; the same for the same seed, lists and round."""
+        segments = len(stakes.bounds) - 1
+        key = np.random.SeedSequence((self.seed, round_)).generate_state(1, np.uint64).astype(np.uint64)
+        counts, gaps = np.empty(segments, np.int64), np.empty(self.kept)
+        better, worse = np.empty((2, segments, self.kept), np.int64)
+        _kernels.pairs(stakes.costs, stakes.bounds, key, self.draws, self.margin, gaps, counts, better, worse)
+        filled = np.arange(self.kept) < counts[:, np.newaxis]
+        return Drawn(better[filled], worse[filled])
+
+    def slopes(self, stakes: Stakes, scores: Reals) -> tuple[float, Reals]:
+        """Those of the first round's pairs."""
+        known = _FIRST.setdefault(stakes, {})
+        if self not in known:
+            known[self] = self.drawn(stakes)
+        return known[self].slopes(stakes, scores)
+
+
+_FIRST: WeakKeyDictionary[Stakes, dict[Pairs, Drawn]] = WeakKeyDictionary()  # a solver asks for slopes many times

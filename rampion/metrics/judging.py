@@ -1,0 +1,147 @@
+"""What a loss may know of the lists besides the scores, and the judge who knows it: a metric with its references."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rampion.errors import InputError
+from rampion.metrics.base import Metric
+from rampion.metrics.costs import costs
+from rampion.protocols import Loss
+from rampion.store.candidates import Candidates
+from rampion.store.grouped import Grouped, fits
+from rampion.store.text import References, Texts
+
+Reals = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Stakes:
+    """Where the lists begin, the cost of every candidate, and which candidates reach a reference."""
+
+    bounds: NDArray[np.int64]
+    costs: Reals
+    reached: NDArray[np.bool_]
+
+    @cached_property
+    def longest(self) -> int:
+        """The most candidates of one segment."""
+        return int(np.diff(self.bounds).max(initial=0))
+
+    @cached_property
+    def filled(self) -> int:
+        """The number of segments that have candidates."""
+        return int(np.count_nonzero(np.diff(self.bounds)))
+
+
+def unjudged(candidates: Candidates) -> Stakes:
+    """Stakes without costs or references: enough to ask for the model's own choice."""
+    n = len(candidates)
+    return Stakes(candidates.bounds, np.zeros(n), np.zeros(n, bool))
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Candidates and what they cost: what a solver works on."""
+
+    candidates: Candidates
+    statistics: NDArray[Any]
+    stakes: Stakes
+    metric: Metric
+    offset: Reals | None = None  # a fixed part of every candidate's score, such as a base system's
+    folder: str | None = None  # holds the working form, so that memory need not
+    history: tuple[Reals, ...] = ()  # what earlier decoding iterations ended with, the first first
+
+    def scores(self, weights: Reals) -> Reals:
+        """offset + weights . f of every candidate."""
+        scores = self.candidates.score(weights)
+        return scores if self.offset is None else scores + self.offset
+
+    def relative(self, weights: Reals) -> Reals:
+        """The same by the working form: all scores of a list may be shifted alike."""
+        scores = self.form.score(weights)
+        if self.offset is not None:
+            scores += self.offset
+        return scores
+
+    @cached_property
+    def form(self) -> Candidates | Grouped:
+        """The candidates as they answer quickly, again and again; a list's scores may be shifted alike."""
+        return Grouped.of(self.candidates, self.folder) if fits(self.candidates.lists) else self.candidates
+
+    def gradient(self, loss: Loss, weights: Reals) -> tuple[float, Reals]:
+        """The loss and its (sub)gradient."""
+        value, slopes = loss.slopes(self.stakes, self.relative(weights))
+        return value, self.form.gather(slopes)
+
+    def upon(self, offset: Reals) -> Self:
+        """The same candidates with a further fixed part of their scores."""
+        return replace(self, offset=offset if self.offset is None else self.offset + offset)
+
+    def corpus_score(self, picks: NDArray[np.int64]) -> float:
+        """The metric of the corpus that the picked candidates make, one a segment."""
+        return float(self.metric.score(self.statistics[picks].sum(axis=0)))
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """Prices candidates: cost = alpha (1 - metric), or alpha times an error metric (S2.3, S2.8)."""
+
+    metric: Metric
+    references: References
+    segments: Texts
+    alpha: float = 10.0
+    listed: bool = False  # whether the decoder's own totals are part of the scores
+
+    def batch(self, candidates: Candidates) -> Batch:
+        references = self.references_of(candidates)
+        statistics = self.metric.statistics(candidates.texts, candidates.bounds, references, candidates.metrics)
+        prices = costs(self.metric, statistics, self.alpha)
+        stakes = Stakes(candidates.bounds, prices, _reached(candidates, references))
+        return Batch(candidates, statistics, stakes, self.metric, totals(candidates) if self.listed else None)
+
+    def references_of(self, candidates: Candidates) -> References:
+        """The references in the order of the candidates' segments."""
+        if candidates.segments == self.segments:
+            return self.references
+        order = {name: s for s, name in enumerate(self.segments)}
+        try:
+            return self.references.take(np.array([order[name] for name in candidates.segments], np.int64))
+        except KeyError as error:
+            raise InputError(
+                f"segment {error} of the lists has no references; give references for every segment"
+            ) from error
+
+
+def totals(candidates: Candidates) -> Reals:
+    """The decoder's own score of every candidate."""
+    unscored = np.flatnonzero(~np.isfinite(candidates.scores))
+    if len(unscored):
+        s = int(np.searchsorted(candidates.bounds, unscored[0], "right")) - 1
+        raise InputError(
+            f"candidate {unscored[0] - candidates.bounds[s] + 1} of segment {candidates.segments[s]!r} has no score of "
+            "the decoder to build on; use lists with totals, or base='start' with initial weights"
+        )
+    return candidates.scores
+
+
+def _reached(candidates: Candidates, references: References) -> NDArray[np.bool_]:
+    """Which candidates reach a reference: those marked in a metric column `reached`, else those equal to one."""
+    if "reached" in candidates.metrics:
+        return np.asarray(candidates.metrics["reached"] > 0)
+    reached = np.zeros(len(candidates), bool)
+    lengths, owner = np.diff(candidates.texts.bounds), np.repeat(np.arange(len(references)), np.diff(candidates.bounds))
+    wanted = np.diff(references.texts.bounds)
+    for r in range(int(np.diff(references.bounds).max(initial=0))):
+        rows = np.minimum(references.bounds[:-1] + r, references.bounds[1:] - 1)[owner]
+        same = lengths == wanted[rows]
+        reached |= same & (lengths == 0)
+        likely = np.flatnonzero(same & ~reached)
+        ours, theirs = candidates.texts.take(likely), references.texts.take(rows[likely])
+        reached[likely] = np.logical_and.reduceat(ours.blob == theirs.blob, ours.bounds[:-1])
+    return reached

@@ -1,0 +1,72 @@
+"""Batch MIRA with BLEU in the context of a pseudo-corpus (Cherry & Foster 2012; S2.9, S7.2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rampion import _kernels
+from rampion.errors import RecipeError
+from rampion.losses.contrast import Contrast
+from rampion.metrics import Bleu
+from rampion.metrics.judging import Batch
+from rampion.protocols import Loss, Solver, Watch
+
+Reals = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class BatchMira(Solver):
+    """Passive-aggressive steps on a contrast whose cost is minus the gain in BLEU of a decaying pseudo-corpus.
+
+    The answer of an epoch is the mean of the weights after every visit to a segment since the first epoch.
+    """
+
+    cap: float = 0.01
+    epochs: int = 60
+    decay: float = 0.999
+    background: Literal["hope", "model"] = "hope"  # whose statistics the pseudo-corpus takes in
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.decay <= 1:
+            raise RecipeError(f"the background's decay is {self.decay}; expected a share from 0 to 1")
+        if self.background not in ("hope", "model"):
+            raise RecipeError(f"background is {self.background!r}; expected 'hope' or 'model'")
+
+    def check(self, loss: Loss) -> None:
+        if not isinstance(loss, Contrast):
+            raise RecipeError(f"BatchMira needs a contrast of two sides; {type(loss).__name__} is none")
+        for side in (loss.up, loss.down):
+            if side.softness or side.where != "anywhere":
+                raise RecipeError(
+                    f"BatchMira weighs scores against BLEU, with sides such as HOPE, MODEL and FEAR; for {side} use "
+                    "Descent(Mira(), averaged=True)"
+                )
+
+    def solve(self, loss: Loss, batch: Batch, weights: Reals, origin: Reals, watch: Watch | None = None) -> Reals:
+        self.check(loss)
+        if not isinstance(batch.metric, Bleu):
+            raise RecipeError(
+                f"the pseudo-corpus of BatchMira is made for BLEU, not for {batch.metric.name}; use the recipe "
+                "mira-sentence, which takes any metric"
+            )
+        if batch.offset is not None:
+            raise RecipeError("BatchMira knows no fixed part of the scores; use the recipe mira-sentence")
+        contrast, lists = cast(Contrast, loss), batch.candidates.lists
+        tilts = -contrast.up.tilt, -contrast.down.tilt, 1.0 if self.background == "hope" else 0.0
+        statistics = np.ascontiguousarray(batch.statistics, np.float64)
+        background, weights, total = np.ones(statistics.shape[1]), weights.copy(), np.zeros(len(weights))
+        work = np.empty(2 * lists.local_size + 3 * lists.longest)
+        shuffle, segments = np.random.default_rng(self.seed), len(lists.bounds) - 1
+        mean = weights
+        for epoch in range(self.epochs):
+            order, step = shuffle.permutation(segments), (self.cap, self.decay)
+            _kernels.mira(lists, order, statistics, tilts, step, background, weights, total, work)
+            mean = total / ((epoch + 1) * max(1, segments))
+            if watch:
+                watch(epoch + 1, mean)
+        return mean

@@ -1,0 +1,224 @@
+"""How to get to small loss: Descent, the only training loop; LBFGS through SciPy; Cccp, Best, Annealed around others.
+
+All minimise  sum of losses + (l2 / 2) |weights - origin|^2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rampion import _kernels
+from rampion.errors import RecipeError
+from rampion.losses.contrast import MODEL, Contrast, Pinned, Sided
+from rampion.metrics.judging import Batch
+from rampion.protocols import Loss, Pace, Solver, Update, Watch
+
+Reals = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Descent(Solver):
+    """(Sub)gradient descent: a step after every segment (Algorithm 1's SSD), in any order, or after all.
+
+    Averaged, the answer is the mean of the weights after every visit to a segment, those that moved nothing too.
+    """
+
+    update: Update
+    epochs: int = 5
+    after: Literal["segment", "all"] = "segment"
+    l2: float = 0.0
+    seed: int | None = None  # None: corpus order
+    averaged: bool = False
+
+    def __post_init__(self) -> None:
+        if self.after not in ("segment", "all"):
+            raise RecipeError(f"after is {self.after!r}; expected 'segment' or 'all'")
+
+    def check(self, loss: Loss) -> None:
+        _refuse_corpus(loss)
+        if self.after == "all":
+            if self.averaged:
+                raise RecipeError(
+                    "only the weights after every segment are averaged; use Descent(..., after='segment')"
+                )
+            return
+        if not isinstance(self.update, Pace):
+            raise RecipeError(f"{_name(self.update)} cannot step after every segment; use Descent(..., after='all')")
+        if not isinstance(loss, Sided):
+            raise RecipeError(f"{_name(loss)} is not a contrast of two sides; use Descent(..., after='all') or LBFGS()")
+        if self.update.curvature and self.l2:
+            raise RecipeError(f"{_name(self.update)} has no L2: its cap is the regulariser (S4.3); set l2=0")
+
+    def solve(self, loss: Loss, batch: Batch, weights: Reals, origin: Reals, watch: Watch | None = None) -> Reals:
+        self.check(loss)
+        return (self._online if self.after == "segment" else self._batch)(loss, batch, weights, origin, watch)
+
+    def _online(self, loss: Loss, batch: Batch, weights: Reals, origin: Reals, watch: Watch | None) -> Reals:
+        up, down = cast(Sided, loss).stances(batch.stakes)
+        if batch.offset is not None:
+            up, down = up.upon(batch.offset), down.upon(batch.offset)
+        cap, curvature = cast(Pace, self.update).cap, cast(Pace, self.update).curvature
+        lists = batch.candidates.lists
+        segments = np.arange(len(lists.bounds) - 1)
+        decay = cap * self.l2 / max(1, len(segments)) if self.l2 else 0.0
+        if decay >= 1:
+            raise RecipeError(f"the L2 pull of one step is {decay:g} of the way back; use a smaller rate or l2")
+        movement = weights - origin
+        total = np.zeros(len(weights) if self.averaged else 0)
+        answer = weights
+        work = np.empty(2 * lists.local_size + 3 * lists.longest)
+        shuffle = np.random.default_rng(self.seed)
+        for epoch in range(self.epochs):
+            order = segments if self.seed is None else shuffle.permutation(segments)
+            _kernels.epoch(lists, order, up, down, (cap, curvature, decay), origin, movement, total, work)
+            answer = origin + (total / ((epoch + 1) * max(1, len(segments))) if self.averaged else movement)
+            if watch:
+                watch(epoch + 1, answer)
+        return answer
+
+    def _batch(self, loss: Loss, batch: Batch, weights: Reals, origin: Reals, watch: Watch | None) -> Reals:
+        weights = weights.copy()
+        state = self.update.start(len(weights))
+        for epoch in range(self.epochs):
+            value, gradient = objective(loss, batch, weights, origin, self.l2)
+            self.update.step(weights, gradient, value, state)
+            if watch:
+                watch(epoch + 1, weights)
+        return weights
+
+
+@dataclass(frozen=True, slots=True)
+class Cccp(Solver):
+    """Rounds of: make the concave (up) side linear at the weights so far, then let the inner solver minimise (S4)."""
+
+    inner: Solver
+    rounds: int = 10
+
+    def check(self, loss: Loss) -> None:
+        if not isinstance(loss, Contrast):
+            raise RecipeError(f"Cccp needs a loss with an up side to pin; {_name(loss)} has none: use its solver alone")
+        self.inner.check(Pinned(np.zeros(0), loss.down))
+
+    def solve(self, loss: Loss, batch: Batch, weights: Reals, origin: Reals, watch: Watch | None = None) -> Reals:
+        self.check(loss)
+        for round_ in range(self.rounds):
+            pinned = cast(Contrast, loss).pinned(batch.stakes, batch.scores(weights))
+            weights = self.inner.solve(pinned, batch, weights, origin)
+            if watch:
+                watch(round_ + 1, weights)
+        return weights
+
+
+@dataclass(frozen=True, slots=True)
+class Best(Solver):
+    """Of the inner solver's rounds, the first whose choices score best on the very lists it learns from (S7.2)."""
+
+    inner: Solver
+
+    def check(self, loss: Loss) -> None:
+        self.inner.check(loss)
+
+    def solve(self, loss: Loss, batch: Batch, weights: Reals, origin: Reals, watch: Watch | None = None) -> Reals:
+        sign = 1.0 if batch.metric.higher_is_better else -1.0
+        best, chosen = -np.inf, weights
+
+        def keep(round_: int, found: Reals) -> None:
+            nonlocal best, chosen
+            score = sign * batch.corpus_score(MODEL.picks(batch.stakes, batch.scores(found)))
+            if score > best:
+                best, chosen = score, found.copy()
+            if watch:
+                watch(round_, found)
+
+        last = self.inner.solve(loss, batch, weights, origin, keep)
+        return chosen if best > -np.inf else last
+
+
+@dataclass(frozen=True, slots=True)
+class Annealed(Solver):
+    """Rounds of the inner solver that lower one number of the loss geometrically to its own value (S8).
+
+    `warmth` is Smith & Eisner's cooling of the entropy term; `temperature` their quenching, gamma = 1 / temperature.
+    """
+
+    inner: Solver
+    anneal: Literal["warmth", "temperature"] = "warmth"
+    hot: float = 1.0
+    cooling: float = 0.5
+    rounds: int = 5
+
+    def check(self, loss: Loss) -> None:
+        if not hasattr(loss, self.anneal):
+            raise RecipeError(f"Annealed lowers the {self.anneal} of a loss; {_name(loss)} has none: use Risk")
+        if not (self.hot >= 0 and 0 < self.cooling < 1):
+            raise RecipeError(f"hot is {self.hot} and cooling {self.cooling}; expected hot >= 0 and 0 < cooling < 1")
+        self.inner.check(loss)
+
+    def levels(self, coldest: float) -> list[float]:
+        """From `hot` above the loss's own number down to it."""
+        return [coldest + self.hot * self.cooling**round_ for round_ in range(self.rounds - 1)] + [coldest]
+
+    def solve(self, loss: Loss, batch: Batch, weights: Reals, origin: Reals, watch: Watch | None = None) -> Reals:
+        self.check(loss)
+        for round_, level in enumerate(self.levels(getattr(loss, self.anneal))):
+            warm = replace(cast(Any, loss), **{self.anneal: level})
+            weights = self.inner.solve(warm, batch, weights, origin)
+            if watch:
+                watch(round_ + 1, weights)
+        return weights
+
+
+@dataclass(frozen=True, slots=True)
+class Lbfgs(Solver):
+    """SciPy's L-BFGS-B, for smooth losses."""
+
+    l2: float = 1.0
+    steps: int = 100
+    memory: int = 20
+
+    def check(self, loss: Loss) -> None:
+        _refuse_corpus(loss)
+        if not loss.smooth:
+            raise RecipeError(
+                f"Lbfgs needs a smooth loss; {_name(loss)} picks single candidates: soften its sides or use Descent"
+            )
+
+    def solve(self, loss: Loss, batch: Batch, weights: Reals, origin: Reals, watch: Watch | None = None) -> Reals:
+        from scipy.optimize import minimize
+        from threadpoolctl import threadpool_limits
+
+        self.check(loss)
+        rounds = iter(range(1, self.steps + 1))
+        with threadpool_limits(1, user_api="blas"):  # more threads would spin, and sum in an order of their own
+            found = minimize(
+                lambda at: objective(loss, batch, at, origin, self.l2),
+                weights,
+                jac=True,
+                method="L-BFGS-B",
+                callback=(lambda at: watch(next(rounds), at)) if watch else None,
+                options={"maxiter": self.steps, "maxcor": self.memory},
+            )
+        return np.asarray(found.x)
+
+
+def objective(loss: Loss, batch: Batch, weights: Reals, origin: Reals, l2: float) -> tuple[float, Reals]:
+    """The regularised loss and its (sub)gradient."""
+    value, gradient = batch.gradient(loss, weights)
+    if l2:
+        away = weights - origin
+        value += l2 / 2 * float(np.square(away).sum())
+        gradient += l2 * away
+    return value, gradient
+
+
+def _refuse_corpus(loss: Loss) -> None:
+    if loss.scope == "corpus":
+        raise RecipeError(f"{_name(loss)} is flat between its jumps and has no slope to follow; use LineSearch()")
+
+
+def _name(part: object) -> str:
+    return type(part).__name__

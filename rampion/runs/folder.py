@@ -1,0 +1,229 @@
+"""A run is a folder: config.toml (what was asked), manifest.json (with what), events.jsonl (what happened)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import tomllib
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from time import process_time
+from typing import Any, TypeVar
+
+from rampion import __version__, _kernels
+from rampion.errors import InputError, StoreError
+from rampion.formats import weights as weight_files
+from rampion.formats.files import replacing
+from rampion.store.features import Weights
+from rampion.training.loop import Round
+from rampion.training.memory import peak
+
+T = TypeVar("T")
+PACKAGES = ("numpy", "scipy", "sacrebleu", "rapidfuzz", "cython")
+
+
+@dataclass(frozen=True, slots=True)
+class RunFolder:
+    """Files are written whole or not at all, events line by line as they happen; weights come last."""
+
+    path: Path
+
+    @classmethod
+    def begin(
+        cls, path: Path, config: Mapping[str, Any], inputs: Iterable[str], facts: Mapping[str, Any] | None = None
+    ) -> RunFolder:
+        """A folder for this; facts go into the manifest."""
+        if path.exists() and not path.is_dir():
+            raise InputError(f"{path}: is a file; --out names the folder of the run")
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{path}: cannot be made: {error.strerror}") from error
+        folder = cls(path)
+        folder._write("config.toml", _config(config))
+        folder._write("events.jsonl", "")
+        told = {**manifest(inputs), **(facts or {})}
+        folder._write("manifest.json", json.dumps(told, indent=2, ensure_ascii=False) + "\n")
+        return folder
+
+    @classmethod
+    def start(
+        cls, path: Path, config: Mapping[str, Any], inputs: Iterable[str], facts: Mapping[str, Any] | None = None
+    ) -> RunFolder:
+        """As begin, where no run has begun yet."""
+        cls(path).refuse_begun()
+        return cls.begin(path, config, inputs, facts)
+
+    @classmethod
+    def resume(
+        cls,
+        path: Path,
+        config: Mapping[str, Any],
+        inputs: Iterable[str],
+        facts: Mapping[str, Any],
+        free: Collection[str],
+    ) -> RunFolder:
+        """The run as it was left, which had the same settings but for the free ones; or a new one if it never began."""
+        folder = cls(path)
+        if not folder.begun:
+            return cls.begin(path, config, inputs, facts)
+        folder.prove(config, facts, free)
+        for left in path.rglob(".*.part"):
+            left.unlink()
+        return folder
+
+    def refuse_begun(self) -> None:
+        """Raise InputError if the folder holds a run."""
+        if self.begun:
+            raise InputError(f"{self.path}: holds a run already; go on with it (--resume), or name another folder")
+
+    @property
+    def begun(self) -> bool:
+        return (self.path / "manifest.json").exists()
+
+    def prove(self, config: Mapping[str, Any], facts: Mapping[str, Any], free: Collection[str]) -> None:
+        """Raise InputError unless the run was begun with this; settings that are free may have changed."""
+        manifest = self.manifest
+        if manifest["rampion"] != __version__:
+            raise InputError(
+                f"{self.path}: was begun by Rampion {manifest['rampion']}, and this is {__version__}; "
+                "go on with that version, or name another folder"
+            )
+        found, wanted = self.config, tomllib.loads(_config(config))
+        for name in {**found, **wanted}.keys() - free:
+            if found.get(name) != wanted.get(name):
+                was, now = (_shown(one.get(name)) for one in (found, wanted))
+                raise InputError(
+                    f"{self.path}: was begun with {name} {was}, not {now}; take that again, or name another folder"
+                )
+        for name in facts:
+            if manifest.get(name) != facts[name]:
+                raise InputError(f"{self.path}: was begun with another {name}; take that again, or name another folder")
+
+    def changed(self, paths: Iterable[str]) -> str:
+        """What is wrong with the first of these inputs that is not what it was; nothing if all are."""
+        known = {one["path"]: one for one in self.manifest.get("inputs", [])}
+        for path in paths:
+            if not Path(path).is_file():
+                return f"{path} cannot be read again"
+            if _fingerprint(path) != known.get(path):
+                return f"{path} has changed since the run read it"
+        return ""
+
+    @property
+    def config(self) -> dict[str, Any]:
+        return self._parsed("config.toml", tomllib.loads)
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        return self._parsed("manifest.json", json.loads)
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        """What has happened; a line that broke off has not."""
+        return self._parsed(
+            "events.jsonl", lambda text: [json.loads(line) for line in text.splitlines(True) if line.endswith("\n")]
+        )
+
+    def rewrite(self, events: Iterable[Mapping[str, Any]]) -> None:
+        """Let nothing else have happened."""
+        self._write("events.jsonl", "".join(map(_event, events)))
+
+    @property
+    def weights(self) -> Path:
+        return self.path / "weights.txt"
+
+    def event(self, kind: str, facts: Mapping[str, Any]) -> None:
+        events = self.path / "events.jsonl"
+        try:
+            with open(events, "a", encoding="utf-8", errors="replace") as file:
+                file.write(_event({"event": kind, **facts}))
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise InputError(f"{events}: cannot be written: {error.strerror}") from error
+
+    @property
+    def last_weights(self) -> Path:
+        return self.path / "weights.last.txt"
+
+    def round(self, row: Round) -> None:
+        self.event("round", asdict(row))
+
+    def keep(self, row: Round, weights: Weights) -> None:
+        """The weights of a round, as weights/NNN.bin."""
+        (self.path / "weights").mkdir(exist_ok=True)
+        weight_files.write(self.path / "weights" / f"{row.round:03}.bin", weights)
+
+    def finish(self, weights: Weights, last: Weights, facts: Mapping[str, Any]) -> None:
+        """The chosen weights, and those of the last round where they are others."""
+        if last is weights:
+            self.last_weights.unlink(missing_ok=True)
+        else:
+            weight_files.write(self.last_weights, last)
+        weight_files.write(self.weights, weights)
+        told = {**self.manifest, "spent": {"CPU seconds": process_time(), "memory": peak()}}
+        self._write("manifest.json", json.dumps(told, indent=2, ensure_ascii=False) + "\n")
+        self.event("done", facts)
+
+    def _parsed(self, name: str, parse: Callable[[str], T]) -> T:
+        try:
+            return parse((self.path / name).read_text("utf-8", errors="replace"))
+        except OSError as error:
+            raise InputError(f"{self.path / name}: cannot be read: {error.strerror}") from error
+        except ValueError as error:
+            raise StoreError(f"{self.path / name}: is damaged; name another folder") from error
+
+    def _write(self, name: str, text: str) -> None:
+        with replacing(self.path / name) as file:
+            file.write(text.encode(errors="replace"))  # the name of a file need not be Unicode
+
+
+def manifest(inputs: Iterable[str]) -> dict[str, Any]:
+    """Versions, kernels and machine kind, and what the input files held."""
+    return {
+        "rampion": __version__,
+        "kernels": _kernels.NAME,
+        "python": platform.python_version(),
+        "machine": f"{platform.system()} {platform.machine()}",
+        "packages": {name: found for name in PACKAGES if (found := _version(name))},
+        "inputs": [_fingerprint(path) for path in inputs],
+    }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _fingerprint(path: str) -> dict[str, Any]:
+    if path == "-" or not Path(path).is_file():
+        return {"path": path}
+    with open(path, "rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return {"path": path, "bytes": Path(path).stat().st_size, "sha256": digest}
+
+
+def _event(facts: Mapping[str, Any]) -> str:
+    return json.dumps(facts, ensure_ascii=False) + "\n"
+
+
+def _config(settings: Mapping[str, Any]) -> str:
+    return "".join(f"{name} = {_toml(value)}\n" for name, value in settings.items() if value is not None)
+
+
+def _shown(value: Any) -> str:
+    return "nothing" if value is None else _toml(value)
+
+
+def _toml(value: Any) -> str:
+    """A TOML value: JSON's notation is TOML's for what a configuration holds."""
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_toml, value))}]"
+    return json.dumps(value, ensure_ascii=False)

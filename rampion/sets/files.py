@@ -1,0 +1,186 @@
+"""Relevant sets on disk (S10.8): a folder with a container of kind "records" for the truths and for every iteration.
+
+A file is written once, whole, and never changed. Keys get their ids file after file: those of the `keys` of one follow
+on from those of the one before, so that all files together hold the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rampion.arrays import covers
+from rampion.errors import InputError, StoreError
+from rampion.formats import container
+from rampion.formats.files import FilePath
+from rampion.sets.records import Ids, KeyRow, Offsets, Records
+from rampion.store.keys import Keys
+
+KIND, ENDING = "records", ".records"
+TRUTHS = "oracle"  # the name of the file that comes before 000, if there is one
+PIECE = 1 << 20  # ids looked at together
+
+_FORMS = {
+    "bounds": "<i8",
+    "id_bounds": "<i8",
+    "ids": "<u4",
+    "values": "<f8",
+    "gains": "<f8",
+    "prints": "<u8",
+    "keys": "<u8",
+}
+
+
+class Part(NamedTuple):
+    """One file: its records, and the keys whose ids are first, first + 1, …"""
+
+    records: Records
+    keys: KeyRow
+    first: int
+    corpus: str
+
+    def release(self) -> None:
+        """Let go of its memory: a part is read twice, when it is opened and when it is learnt from."""
+        container.release(self.keys)
+
+    @property
+    def known(self) -> int:
+        """How many keys have ids when this file has been read."""
+        return self.first + len(self.keys)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many segments, and how many real-valued features."""
+        return len(self.records.bounds) - 1, self.records.values.shape[1]
+
+
+@dataclass(slots=True)
+class Sets:
+    """The files of a folder by name, in order: oracle if there are truths, then 000, 001, …; mapped from the disk."""
+
+    folder: Path
+    corpus: str | None
+    parts: dict[str, Part] = field(default_factory=dict)
+
+    @classmethod
+    def open(cls, folder: FilePath, corpus: str | None = None) -> Sets:
+        """What is in the folder, nothing if there is none; every byte, and that each file follows on, is checked.
+
+        Without a fingerprint of the corpus, any is right that all files share, and there must be files.
+        """
+        found = {path.stem for path in Path(folder).glob(f"*{ENDING}")}
+        truths = sorted(found & {TRUTHS})
+        names = truths + [f"{number:03}" for number in range(len(found) - len(truths))]
+        if corpus is None and not names:
+            raise InputError(f"{folder}: holds no {ENDING} files; name the folder of a run, or its sets")
+        sets = cls(Path(folder), corpus)
+        for name in names:
+            if name not in found:
+                strange = min(found.difference(names))
+                raise StoreError(
+                    f"{folder}: holds {strange}{ENDING} but no {name}{ENDING}; put that back, or remove what follows it"
+                )
+            sets._take(name)
+        return sets
+
+    @property
+    def known(self) -> int:
+        """How many keys have ids."""
+        return next((part.known for part in reversed(self.parts.values())), 0)
+
+    def append(self, name: str, records: Records, table: Keys) -> None:
+        """Write the next file, with the keys that the table has beyond those of the files before.
+
+        Whatever stops this leaves the files as they were; what a killed run left unfinished is removed first.
+        """
+        for left in self.folder.glob(f".*{ENDING}.*.part"):
+            with suppress(OSError):
+                left.unlink()
+        arrays = records._asdict() | {"keys": table.listed()[self.known :]}
+        meta = {"first": self.known, "corpus": self.corpus}
+        container.write(self.path(name), KIND, arrays, meta)
+        self._take(name)
+
+    def table(self) -> Keys:
+        """All keys under their ids, each counted as often as the records have it."""
+        keys = np.concatenate([np.zeros(0, np.uint64), *(part.keys for part in self.parts.values())])
+        counts = np.zeros(len(keys), np.uint32)
+        for part in self.parts.values():
+            for start in range(0, len(part.records.ids), PIECE):
+                np.add.at(counts, part.records.ids[start : start + PIECE], 1)
+        try:
+            return Keys.of(keys, counts)
+        except InputError as error:
+            raise StoreError(f"{self.folder}: {error}") from error
+
+    def path(self, name: str) -> Path:
+        """Of a part."""
+        return self.folder / f"{name}{ENDING}"
+
+    def _take(self, name: str) -> None:
+        """Open the next file; it must follow on from the others."""
+        path = self.path(name)
+        part = read(path)
+        if self.corpus not in (None, part.corpus):
+            raise StoreError(f"{path}: is of another corpus; expected that of the run")
+        if part.first != self.known:
+            raise StoreError(f"{path}: its first new id is {part.first}, expected {self.known}; it is of another run")
+        expected = next(iter(self.parts.values()), part).shape
+        if part.shape != expected:
+            found, wanted = (
+                "{} segments and {} real-valued features".format(*shape) for shape in (part.shape, expected)
+            )
+            raise StoreError(f"{path}: has {found}, the files before it {wanted}; it is of another run")
+        self.corpus = part.corpus
+        self.parts[name] = part
+
+
+def read(path: FilePath) -> Part:
+    """One file, mapped; every byte has been checked, and that its parts fit together."""
+    arrays, meta = container.read(path, KIND)
+    fault = next(_faults(arrays, meta), None)
+    if fault:
+        raise StoreError(f"{path}: {fault}; the file cannot be used")
+    records = Records(*(arrays[name] for name in Records._fields))
+    part = Part(records, arrays["keys"], meta["first"], meta["corpus"])
+    part.release()
+    return part
+
+
+def _faults(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Iterator[str]:
+    """What is wrong with a file whose bytes are as they were written; each test relies on those before it."""
+    if type(meta.get("first")) is not int or meta["first"] < 0 or not isinstance(meta.get("corpus"), str):
+        yield "its header lacks the first id or the corpus"
+    for name, dtype in _FORMS.items():
+        if name not in arrays or arrays[name].dtype != dtype or arrays[name].ndim != 1 + (name == "values"):
+            yield f"its array {name} is missing or of another kind"
+    bounds, id_bounds, ids, values, gains, prints, keys = (arrays[name] for name in _FORMS)
+    if not (covers(bounds, len(gains)) and covers(id_bounds, len(ids))):
+        yield "its bounds do not rise from 0 to the number of candidates, or of ids"
+    if not len(id_bounds) - 1 == len(values) == len(gains) == len(prints):
+        yield "its arrays differ in length"
+    for name in ("values", "gains"):
+        if not np.isfinite(arrays[name]).all():
+            yield f"its array {name} holds a number that is not finite"
+    if len(ids) and ids.max() >= meta["first"] + len(keys):
+        yield f"it holds the id {ids.max()}, but only {meta['first'] + len(keys)} keys have ids"
+    if not _rising(ids, id_bounds):
+        yield "its ids do not rise inside a candidate"
+    if not keys.all():
+        yield "it holds the key 0"
+
+
+def _rising(ids: Ids, bounds: Offsets) -> bool:
+    """Whether ids fall only where a candidate begins."""
+    for start in range(0, len(ids), PIECE):
+        piece = ids[start : start + PIECE + 1]
+        falls = np.flatnonzero(piece[1:] < piece[:-1]) + start + 1
+        if not (bounds[np.searchsorted(bounds, falls)] == falls).all():
+            return False
+    return True

@@ -1,0 +1,131 @@
+"""What decoders with keyed features tell of candidates, and what a relevant set remembers of them (S10.8)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rampion import _kernels
+from rampion.arrays import chained, covers, ends
+from rampion.errors import InputError
+from rampion.store.keys import Keys
+from rampion.store.text import Texts
+
+Reals = NDArray[np.float64]
+Offsets = NDArray[np.int64]
+Ids = NDArray[np.uint32]
+KeyRow = NDArray[np.uint64]
+
+
+class Keyed(NamedTuple):
+    """Weights of a decoder with keyed features: of its keys in the table, of its real-valued features by name."""
+
+    table: Keys
+    own: dict[str, float]
+
+
+Weighing = Mapping[str, float] | Keyed  # weights by name, or of keys
+
+
+class Fired(NamedTuple):
+    """Candidates of consecutive segments as a decoder tells them: a key that counts 3 stands three times."""
+
+    bounds: Offsets
+    texts: Texts
+    values: Reals
+    key_bounds: Offsets
+    keys: KeyRow
+
+
+class Records(NamedTuple):
+    """Candidates of consecutive segments: ids of a Keys table, rising inside a candidate; one that counts 3 thrice.
+
+    Gains are what the metric says, larger is better. Equal features have equal prints, and others different ones
+    unless two of 2^64 numbers meet.
+    """
+
+    bounds: Offsets
+    id_bounds: Offsets
+    ids: Ids
+    values: Reals
+    gains: Reals
+    prints: KeyRow
+
+    def cut(self, first: int, last: int) -> Records:
+        """The candidates of the segments from the first to last - 1."""
+        start, end = self.bounds[[first, last]].tolist()
+        low, high = self.id_bounds[[start, end]].tolist()
+        if (low, high) == (0, len(self.ids)) and last - first == len(self.bounds) - 1:
+            return self
+        bounds, id_bounds = self.bounds[first : last + 1] - start, self.id_bounds[start : end + 1] - low
+        values, gains, prints = self.values[start:end], self.gains[start:end], self.prints[start:end]
+        return Records(bounds, id_bounds, self.ids[low:high], values, gains, prints)
+
+    @classmethod
+    def join(cls, parts: Sequence[Records]) -> Records:
+        """All segments of all parts, at least one, in order."""
+        return cls(
+            chained([part.bounds for part in parts]),
+            chained([part.id_bounds for part in parts]),
+            np.concatenate([part.ids for part in parts]),
+            np.concatenate([part.values for part in parts]),
+            np.concatenate([part.gains for part in parts]),
+            np.concatenate([part.prints for part in parts]),
+        )
+
+
+class Seen:
+    """The prints of every segment's candidates."""
+
+    __slots__ = ("_counts", "_prints")
+
+    def __init__(self, segments: int) -> None:
+        self._prints: KeyRow = np.zeros((1, segments), np.uint64)  # a segment's stand in its column; 0 is none
+        self._counts: Offsets = np.zeros(segments, np.int64)
+
+    def admit(self, first: int, bounds: Offsets, prints: KeyRow) -> NDArray[np.bool_]:
+        """Which candidates, of the segments from the first on, are new to their segment; from now on none is."""
+        fresh, lengths = np.zeros(len(prints), bool), np.diff(bounds)
+        counts, longest = self._counts[first : first + len(lengths)], int(lengths.max(initial=0))
+        while len(self._prints) < counts.max(initial=0) + longest:
+            self._prints = np.concatenate([self._prints, np.zeros_like(self._prints)])
+        known = self._prints[:, first : first + len(lengths)]
+        for rank in range(longest):
+            at = np.where(lengths > rank, bounds[:-1] + rank, bounds[0])
+            new = (lengths > rank) & (known[: counts.max()] != prints[at]).all(axis=0)
+            fresh[at[new]] = True
+            known[counts[new], np.flatnonzero(new)] = prints[at[new]]
+            counts += new
+        return fresh
+
+
+def recorded(fired: Fired, gains: Reals, table: Keys, seen: Seen, first: int = 0) -> Records:
+    """Those candidates of the segments from the first on that are new to them; only their keys are counted."""
+    n = len(gains)
+    whole = covers(fired.bounds, n) and covers(fired.key_bounds, len(fired.keys))
+    if not (whole and n == len(fired.values) == len(fired.key_bounds) - 1):
+        raise InputError(
+            f"segment {first} and after: what the decoder tells does not fit together; expected bounds that rise from "
+            "0 to the number of candidates, and of keys"
+        )
+    for what, numbers in (("gain", gains[:, None]), ("value", fired.values)):
+        if not np.isfinite(numbers).all():
+            i, column = np.argwhere(~np.isfinite(numbers))[0]
+            segment = first + int(np.searchsorted(fired.bounds, i, "right")) - 1
+            raise InputError(
+                f"segment {segment}: {what} {column} of a candidate is {numbers[i, column]}; expected a finite number"
+            )
+    prints = np.empty(n, np.uint64)
+    values = np.add(fired.values, 0.0, order="C").view(np.uint64)  # -0 becomes 0
+    _kernels.prints(fired.key_bounds, fired.keys, values, prints)
+    new = seen.admit(first, fired.bounds, prints)
+    lengths = np.diff(fired.key_bounds)
+    ids = table.enter(fired.keys if new.all() else fired.keys[np.repeat(new, lengths)])
+    id_bounds = ends(lengths[new])
+    for start, end in pairwise(id_bounds.tolist()):
+        ids[start:end].sort()
+    return Records(ends(new)[fired.bounds], id_bounds, ids, fired.values[new], gains[new], prints[new])

@@ -1,0 +1,143 @@
+"""What learns of recorded candidates; slabs that take up part after part of a run, of all its segments or of some."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from os import PathLike
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rampion.arrays import ends
+from rampion.losses.ranking import Ranking, Regression
+from rampion.sets.files import TRUTHS
+from rampion.sets.packed import Fresh, Slabs
+from rampion.sets.records import Ids, Reals, Records
+
+Singles = NDArray[np.float32]
+
+FIRST = "000"  # the records of bags of blocks, or of the first seed
+
+
+class Numbers(NamedTuple):
+    """Of ids: their places, of which those above `awake` sleep; and the weights that a base gives them, if any does."""
+
+    places: Ids
+    awake: int
+    foreign: Singles
+
+    @classmethod
+    def none(cls) -> Self:
+        return cls(np.zeros(0, np.uint32), 0, np.zeros(0, np.float32))
+
+    def renamed(self, before: Numbers) -> Ids:
+        """The places of those that had others before."""
+        if before is self:
+            return np.arange(len(self.places) + 1, dtype=np.uint32)
+        renamed = np.zeros(len(before.places) + 1, np.uint32)
+        renamed[before.places] = self.places[: len(before.places)]
+        return renamed
+
+
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """What to make of records: what to want of them, the real-valued features, and the weights of those that stay."""
+
+    loss: Ranking | Regression
+    names: tuple[str, ...]
+    own: Mapping[str, float]
+    binary: bool  # whether binary features learn
+
+    def told(self) -> dict[str, Any]:
+        """As JSON can hold it."""
+        loss = asdict(self.loss) if isinstance(self.loss, Ranking) else None
+        return {"loss": loss, "names": self.names, "own": list(self.own.items()), "binary": self.binary}
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any]) -> Self:
+        loss = Regression() if told["loss"] is None else Ranking(**told["loss"])
+        return cls(loss, tuple(told["names"]), dict(told["own"]), told["binary"])
+
+    @property
+    def free(self) -> list[str]:
+        """The real-valued features that learn."""
+        return [name for name in self.names if name not in self.own]
+
+    @property
+    def apart(self) -> bool:
+        """Whether truths are no alternatives. Without a margin they are, behind the bag: where weights of 0 make all
+        equal it is the bag that is too high, and where a truth scores best nothing moves (S10.9)."""
+        return isinstance(self.loss, Ranking) and self.loss.margin > 0
+
+    def ordered(self, parts: Iterable[str]) -> list[str]:
+        """In which parts of a run are taken up."""
+        return sorted(parts, key=lambda name: (name != FIRST or self.apart, name != TRUTHS))
+
+    def used(self, name: str, records: Records) -> Records:
+        """What is learnt from: of truths the first that gains most, unless each has its turn."""
+        return records if self._all(name) else leading(records)
+
+    def count(self, name: str, records: Records) -> int:
+        """How many candidates are used."""
+        return len(records.gains) if self._all(name) else int(np.count_nonzero(np.diff(records.bounds)))
+
+    def _all(self, name: str) -> bool:
+        return name != TRUTHS or (isinstance(self.loss, Ranking) and self.loss.every)
+
+    def fresh(self, records: Records, foreign: Singles) -> Fresh:
+        """What of candidates learns."""
+        ids, id_bounds = records.ids, records.id_bounds
+        if not self.binary:
+            ids, id_bounds = ids[:0], np.zeros_like(id_bounds)
+        values = records.values[:, [self.names.index(name) for name in self.free]]
+        return Fresh(records.bounds, id_bounds, ids, records.gains, self._offsets(records, foreign), values)
+
+    def _offsets(self, records: Records, foreign: Singles) -> Reals:
+        """What the weights that stay say of candidates."""
+        scores = np.zeros(len(records.gains))
+        for name, weight in self.own.items():
+            scores += weight * records.values[:, self.names.index(name)]
+        if len(foreign):
+            owners = np.repeat(np.arange(len(scores)), np.diff(records.id_bounds))
+            scores += np.bincount(owners, foreign[records.ids], len(scores))
+        return scores
+
+
+class Packed:
+    """The slabs of the segments from the first to last - 1; a folder takes them if memory cannot."""
+
+    def __init__(self, packing: Packing, span: tuple[int, int], folder: str | PathLike[str] | None = None) -> None:
+        self.packing, self.span, self.numbers = packing, span, Numbers.none()
+        self.slabs = Slabs.start(span[1] - span[0], len(packing.free), folder=folder)
+
+    def take(self, name: str, records: Records, numbers: Numbers) -> None:
+        """The next part of a run, all of it; features get these numbers."""
+        packing, records = self.packing, self.packing.used(name, records.cut(*self.span))
+        if name == TRUTHS and packing.apart:
+            truths = np.diff(records.bounds).astype(np.int32)
+            self.slabs = Slabs.start(len(truths), self.slabs.width, truths, self.slabs.folder)
+        self.slabs = self.slabs.refined(
+            packing.fresh(records, numbers.foreign), numbers.places, numbers.renamed(self.numbers), numbers.awake,
+            common=isinstance(packing.loss, Regression),
+        )  # fmt: skip
+        self.numbers = numbers
+
+
+def leading(records: Records) -> Records:
+    """Of every segment the first of those that gain most."""
+    segments = np.repeat(np.arange(len(records.bounds) - 1), np.diff(records.bounds))
+    order = np.lexsort((-records.gains, segments))  # stable
+    kept = np.zeros(len(order), bool)
+    kept[order[records.bounds[:-1][np.diff(records.bounds) > 0]]] = True
+    lengths = np.diff(records.id_bounds)
+    ids = records.ids[np.repeat(kept, lengths)]
+    return Records(
+        ends(kept)[records.bounds],
+        ends(lengths[kept]),
+        ids,
+        records.values[kept],
+        records.gains[kept],
+        records.prints[kept],
+    )

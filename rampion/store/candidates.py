@@ -1,0 +1,414 @@
+"""The store: every segment's candidates as a small matrix with its own feature dictionary.
+
+Built and proved in one place, immutable afterwards; kernels take only arrays of a store. Order is part of the data:
+candidates stand as the decoder listed them, merged ones in order of first appearance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rampion import _kernels
+from rampion.arrays import chained, covers
+from rampion.errors import StoreError
+from rampion.store.features import Features
+from rampion.store.lists import PIECE, Ids, Lists, Offsets, Reals, Rows, first_of_equals
+from rampion.store.names import Names
+from rampion.store.text import Texts
+from rampion.threads import each
+
+
+class _Work(NamedTuple):
+    stamps: Ids
+    starts: Offsets
+    cursors: Offsets
+    owners: Ids
+    values: Reals
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidates:
+    """Candidates of many segments. `seen` is the decoding iteration that last produced a candidate."""
+
+    lists: Lists
+    features: Features
+    segments: Texts
+    texts: Texts
+    scores: Reals
+    notes: Texts
+    metrics: dict[str, Reals]
+    seen: NDArray[np.int32]
+
+    def __post_init__(self) -> None:
+        _prove(self)
+        for array in self.arrays().values():
+            array.flags.writeable = False
+
+    @classmethod
+    def build(cls, names: Names, runs: Sequence[list[Rows]]) -> list[Candidates]:
+        """One store a run, all with the same features; dense is what every candidate of every run has.
+
+        The rows are consumed, so that the flat and the packed form of a large file never stand in memory together.
+        """
+        counts = np.zeros(len(names), np.int64)
+        total = 0
+        for rows in (rows for run in runs for rows in run):
+            counts += np.bincount(rows.ids, minlength=len(names))
+            total += len(rows.texts)
+        dense = (counts == total) & (total > 0)
+        width = int(dense.sum())
+        places = np.empty(len(names), np.uint32)
+        order = np.concatenate([np.flatnonzero(dense), np.flatnonzero(~dense)])
+        places[order] = np.arange(len(names), dtype=np.uint32)
+        features = Features(names.texts().take(order), width)
+        stores = []
+        for run in runs:
+            parts = []
+            while run:
+                rows = run.pop(0)
+                parts.append(pack(rows, np.arange(len(rows.texts)), rows.bounds, rows.segments, places, features))
+            stores.append(cls._join(parts, features))
+        return stores
+
+    @classmethod
+    def _join(cls, parts: list[Candidates], features: Features) -> Candidates:
+        if len(parts) == 1:
+            return parts[0]
+        lists = [part.lists for part in parts]
+        if any(len(part.values) for part in lists):
+            lists = [part.valued() for part in lists]
+        return cls(
+            Lists(
+                chained([part.bounds for part in lists]),
+                _concatenate([part.dense for part in lists], np.float64),
+                features.width,
+                _concatenate([part.features for part in lists], np.uint32),
+                chained([part.feature_bounds for part in lists]),
+                _concatenate([part.entries for part in lists], np.uint32),
+                chained([part.entry_bounds for part in lists]),
+                _concatenate([part.values for part in lists], np.float64),
+            ),
+            features,
+            Texts.join([part.segments for part in parts]),
+            Texts.join([part.texts for part in parts]),
+            _concatenate([part.scores for part in parts], np.float64),
+            Texts.join([part.notes for part in parts]),
+            _columns([part.metrics for part in parts], [len(part) for part in parts]),
+            _concatenate([part.seen for part in parts], np.int32),
+        )
+
+    def __len__(self) -> int:
+        """The number of candidates."""
+        return len(self.texts)
+
+    @property
+    def bounds(self) -> Offsets:
+        return self.lists.bounds
+
+    def sparse(self) -> Candidates:
+        """Without the values of dense features; the ids of the others stay."""
+        lists = self.lists._replace(width=0, dense=np.zeros(0))
+        return replace(self, lists=lists, features=Features(self.features.names, 0))
+
+    def rank(self) -> Offsets:
+        """Each candidate's place in its list, from 0."""
+        return np.arange(len(self)) - np.repeat(self.bounds[:-1], np.diff(self.bounds))
+
+    # Weights meet features in the next two functions only.
+
+    def score(self, weights: Reals) -> Reals:
+        """weights . f of every candidate."""
+        scores = np.empty(len(self))
+
+        def fill(span: tuple[int, int]) -> None:
+            part = self.lists.part(*span)
+            _kernels.score(part, weights, np.empty(part.local_size), scores[slice(*self.bounds[list(span)])])
+
+        each(fill, pairwise(self.lists.cuts().tolist()))
+        return scores
+
+    def gather(self, slopes: Reals) -> Reals:
+        """The gradient: sum of slope * f over all candidates."""
+        gradient = np.zeros(len(self.features))
+        _kernels.gather(self.lists, slopes, np.empty(self.lists.local_size), gradient)
+        return gradient
+
+    def rows(self) -> Rows:
+        """The candidates flat again; ids are those of `features`."""
+        lists, width = self.lists.valued(), self.lists.width
+        counts = np.diff(lists.entry_bounds) + width
+        entry_bounds = np.concatenate([[0], np.cumsum(counts)])
+        ids, values = np.empty(entry_bounds[-1], np.uint32), np.empty(entry_bounds[-1])
+        for first, last in pairwise(lists.cuts().tolist()):
+            part, (start, end) = lists.part(first, last), lists.bounds[[first, last]]
+            rows = slice(entry_bounds[start], entry_bounds[end])
+            dense = entry_bounds[start:end, None] - rows.start + np.arange(width)
+            sparse = np.ones(rows.stop - rows.start, bool)
+            sparse[dense] = False
+            lengths, opens = np.diff(part.bounds), part.feature_bounds[:-1]
+            counts = np.diff(part.entry_bounds[part.bounds])
+            ids[rows][dense] = np.arange(width)
+            ids[rows][sparse] = part.features[np.repeat(opens, counts) + part.entries]
+            values[rows][sparse] = part.values
+            # Feature f of the i-th of the n candidates from a on stands at width * a + f * n + i.
+            heads = np.arange(end - start) + np.repeat((width - 1) * part.bounds[:-1], lengths)
+            values[rows][dense] = part.dense[heads[:, None] + np.repeat(lengths, lengths)[:, None] * np.arange(width)]
+        return Rows(
+            self.segments,
+            self.bounds,
+            self.texts,
+            entry_bounds,
+            ids,
+            values,
+            self.scores,
+            self.notes,
+            dict(self.metrics),
+        )
+
+    def take(self, picks: Offsets, bounds: Offsets, segments: Texts) -> Candidates:
+        """The candidates at `picks`, grouped by `bounds` into `segments`."""
+        same = np.arange(len(self.features), dtype=np.uint32)
+        taken = pack(self.rows(), picks, bounds, segments, same, self.features)
+        return replace(taken, seen=self.seen[picks])
+
+    def keep(self, kept: NDArray[np.bool_]) -> Candidates:
+        """The marked candidates only; segments stay, even empty ones."""
+        rows = np.flatnonzero(kept)
+        return replace(
+            self,
+            lists=self.lists.keep(kept),
+            texts=self.texts.take(rows),
+            scores=self.scores[kept],
+            notes=self.notes.take(rows),
+            metrics={name: column[kept] for name, column in self.metrics.items()},
+            seen=self.seen[kept],
+        )
+
+    def __getitem__(self, segments: slice | Offsets | Sequence[int]) -> Candidates:
+        """Whole segments, in the order asked for."""
+        chosen = np.arange(len(self.segments))[segments]
+        lengths = np.diff(self.bounds)[chosen]
+        bounds = np.concatenate([[0], np.cumsum(lengths)])
+        picks = np.arange(bounds[-1]) + np.repeat(self.bounds[:-1][chosen] - bounds[:-1], lengths)
+        return self.take(picks, bounds, self.segments.take(chosen))
+
+    def at(self, iteration: int) -> Candidates:
+        """The same candidates, produced by the decoding iteration given."""
+        return replace(self, seen=np.full(len(self), iteration, np.int32))
+
+    def distinct(self) -> Candidates:
+        """Without the later of any two candidates of a segment that have the same tokens and features (S1, C2)."""
+        scores = self.score(np.random.default_rng(0).standard_normal(len(self.features)))
+        kept, seen = np.empty(len(self), bool), np.empty(len(self), np.int32)
+        for first, last in pairwise(self.lists.cuts().tolist()):
+            rows = slice(*self.bounds[[first, last]])
+            part = self.lists.part(first, last), self.texts.part(rows.start, rows.stop), scores[rows]
+            kept[rows], seen[rows] = first_of_equals(*part, self.seen[rows])
+        return self if kept.all() else replace(self, seen=seen).keep(kept)
+
+    def merge(self, fresh: Candidates) -> Candidates:
+        """The union, segment by segment: these candidates first, then what is new; `seen` is the latest of equals."""
+        features, mine, theirs = self.features.union(fresh.features)
+        ours, others = self.rows(), fresh.rows()
+        names = {name: s for s, name in enumerate(self.segments)}
+        additional = [s for s, name in enumerate(fresh.segments) if name not in names]
+        partner = {names[name]: s for s, name in enumerate(fresh.segments) if name in names}
+        picks, lengths = [], []
+        for s in range(len(self.segments)):
+            span = [np.arange(self.bounds[s], self.bounds[s + 1])]
+            if s in partner:
+                span.append(np.arange(fresh.bounds[partner[s]], fresh.bounds[partner[s] + 1]) + len(self))
+            picks += span
+            lengths.append(sum(map(len, span)))
+        for s in additional:
+            picks.append(np.arange(fresh.bounds[s], fresh.bounds[s + 1]) + len(self))
+            lengths.append(len(picks[-1]))
+        both = _join_rows(ours, others, len(self.features))
+        segments = Texts.join([self.segments, fresh.segments.take(np.array(additional, np.int64))])
+        order = _concatenate(picks, np.int64)
+        bounds = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+        merged = pack(both, order, bounds, segments, np.concatenate([mine, theirs]), features)
+        return replace(merged, seen=np.concatenate([self.seen, fresh.seen])[order]).distinct()
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Every array of the store by name: what its binary form holds."""
+        lists = {name: array for name, array in self.lists._asdict().items() if name != "width"}
+        texts = {"names": self.features.names, "segments": self.segments, "texts": self.texts, "notes": self.notes}
+        blobs = {f"{name}.{part}": getattr(text, part) for name, text in texts.items() for part in ("blob", "bounds")}
+        metrics = {f"metric:{name}": column for name, column in self.metrics.items()}
+        return lists | blobs | metrics | {"scores": self.scores, "seen": self.seen}
+
+    def meta(self) -> dict[str, int]:
+        return {"width": self.lists.width}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Candidates:
+        """The store whose `arrays` and `meta` these are; anything that does not fit together is a StoreError."""
+        width = meta.get("width")
+        if not isinstance(width, int) or width < 0:
+            raise StoreError(f"the store's width is {width!r}, expected a count; the file is damaged")
+        try:
+            texts = {
+                name: Texts(arrays[f"{name}.blob"], arrays[f"{name}.bounds"])
+                for name in ("names", "segments", "texts", "notes")
+            }
+            fields = {name: arrays[name] for name in Lists._fields if name != "width"}
+            metrics = {name[7:]: array for name, array in arrays.items() if name.startswith("metric:")}
+            scores, seen = arrays["scores"], arrays["seen"]
+        except KeyError as error:
+            raise StoreError(f"the store lacks its array {error}; the file is damaged or of another version") from error
+        lists = Lists(**fields, width=width)
+        return cls(
+            lists,
+            Features(texts["names"], width),
+            texts["segments"],
+            texts["texts"],
+            scores,
+            texts["notes"],
+            metrics,
+            seen,
+        )
+
+
+def _concatenate(parts: Sequence[NDArray[Any]], dtype: type) -> NDArray[Any]:
+    return np.concatenate(parts) if parts else np.zeros(0, dtype)
+
+
+def _columns(parts: Sequence[dict[str, Reals]], lengths: Sequence[int]) -> dict[str, Reals]:
+    """Metric columns laid end to end, NaN where a part lacks one."""
+    names = dict.fromkeys(name for part in parts for name in part)
+    gaps = [np.full(length, np.nan) for length in lengths]
+    return {
+        name: np.concatenate([part.get(name, gap) for part, gap in zip(parts, gaps, strict=True)]) for name in names
+    }
+
+
+def _join_rows(first: Rows, second: Rows, shift: int) -> Rows:
+    """Both, the feature ids of the second moved up by `shift`; its segments are not regrouped."""
+    return Rows(
+        Texts.join([first.segments, second.segments]),
+        chained([first.bounds, second.bounds]),
+        Texts.join([first.texts, second.texts]),
+        chained([first.entry_bounds, second.entry_bounds]),
+        np.concatenate([first.ids, second.ids + np.uint32(shift)]),
+        np.concatenate([first.values, second.values]),
+        np.concatenate([first.scores, second.scores]),
+        Texts.join([first.notes, second.notes]),
+        _columns([first.metrics, second.metrics], [len(first.texts), len(second.texts)]),
+    )
+
+
+def pack(rows: Rows, picks: Offsets, bounds: Offsets, segments: Texts, places: Ids, features: Features) -> Candidates:
+    """The store of rows[picks], feature ids renamed by places."""
+    width, n = features.width, len(picks)
+    counts = np.diff(rows.entry_bounds)[picks]
+    largest = int(np.diff(np.concatenate([[0], np.cumsum(counts)])[bounds]).max(initial=0))
+    longest = int(np.diff(bounds).max(initial=0))
+    room = int(counts.sum())
+    lists = Lists(
+        np.ascontiguousarray(bounds, np.int64),
+        np.zeros(width * n),
+        width,
+        np.empty(room, np.uint32),
+        np.empty(len(bounds), np.int64),
+        np.empty(room, np.uint32),
+        np.empty(n + 1, np.int64),
+        np.empty(room),
+    )
+    work = _Work(
+        np.zeros(len(features), np.uint32),
+        np.empty(largest + 1, np.int64),
+        np.empty(longest, np.int64),
+        np.empty(largest, np.uint32),
+        np.empty(largest),
+    )
+    _kernels.pack(rows, np.ascontiguousarray(picks, np.int64), places, lists, work)
+    entries, dictionary = int(lists.entry_bounds[-1]), int(lists.feature_bounds[-1])
+    return Candidates(
+        lists._replace(
+            features=lists.features[:dictionary].copy(),
+            entries=lists.entries[:entries].copy(),
+            values=lists.values[:entries].copy(),
+        ).counted(),
+        features,
+        segments,
+        rows.texts.take(picks),
+        rows.scores[picks],
+        rows.notes.take(picks),
+        {name: column[picks] for name, column in rows.metrics.items()},
+        np.zeros(n, np.int32),
+    )
+
+
+def _prove(store: Candidates) -> None:
+    """Raise StoreError unless every array fits every other, so that kernels need not look."""
+    lists, n, segments = store.lists, len(store.texts), len(store.segments)
+    for name, kind in _KINDS.items():
+        array = getattr(lists, name)
+        plain = array.dtype == kind and array.ndim == 1 and array.flags.c_contiguous
+        _require(plain, f"{name} is not a row of {np.dtype(kind)}")
+    for name, texts in (
+        ("names", store.features.names), ("segments", store.segments), ("texts", store.texts), ("notes", store.notes),
+    ):  # fmt: skip
+        _require_bounds(f"{name}.bounds", texts.bounds, len(texts), len(texts.blob))
+    _require_bounds("bounds", lists.bounds, segments, n)
+    _require_bounds("feature_bounds", lists.feature_bounds, segments, len(lists.features))
+    _require_bounds("entry_bounds", lists.entry_bounds, n, len(lists.entries))
+    columns = {"notes": len(store.notes), "scores": len(store.scores), "seen": len(store.seen)}
+    for name, length in (columns | {name: len(column) for name, column in store.metrics.items()}).items():
+        _require(length == n, f"{name} has {length} numbers, expected {n}")
+    width, known = lists.width, len(store.features)
+    _require(width == store.features.width <= known, f"{width} of {known} features are dense")
+    _require(len(lists.dense) == width * n, f"dense has {len(lists.dense)} numbers, expected {width} x {n}")
+    _require(
+        len(lists.values) in (0, len(lists.entries)), f"{len(lists.values)} values for {len(lists.entries)} entries"
+    )
+    _require(_finite(lists.dense) and _finite(lists.values), "a feature value is not finite")
+    if len(lists.features):
+        _require(int(lists.features.max()) < known, "a feature id is out of range")
+        _require(int(lists.features.min()) >= width, "a dense feature stands among the sparse ones")
+        _require(_rising(lists.features, lists.feature_bounds), "a segment's dictionary is not in order")
+    if len(lists.entries):
+        starts = lists.entry_bounds[lists.bounds]
+        filled = np.flatnonzero(np.diff(starts))
+        highest = np.maximum.reduceat(lists.entries, starts[:-1][filled])
+        inside = bool((highest < np.diff(lists.feature_bounds)[filled]).all())
+        _require(inside, "an entry points outside its segment's dictionary")
+        rising = _rising(lists.entries, lists.entry_bounds, counts=not len(lists.values))
+        _require(rising, "a candidate's entries are not in order, or one stands twice")
+
+
+_KINDS = {
+    "bounds": np.int64, "dense": np.float64, "features": np.uint32, "feature_bounds": np.int64,
+    "entries": np.uint32, "entry_bounds": np.int64, "values": np.float64,
+}  # fmt: skip
+
+
+def _require_bounds(name: str, bounds: Offsets, count: int, last: int) -> None:
+    _require(len(bounds) == count + 1, f"{name} has {len(bounds)} numbers, expected {count + 1}")
+    _require(covers(bounds, last), f"{name} does not rise from 0 to {last}")
+
+
+def _rising(numbers: Ids, bounds: Offsets, counts: bool = False) -> bool:
+    """Whether numbers rise inside every span of bounds; strictly, unless they may stand more than once."""
+    for start in range(0, len(numbers), PIECE):
+        piece = numbers[start : start + PIECE + 1]
+        falls = start + 1 + np.flatnonzero(piece[1:] < piece[:-1] if counts else piece[1:] <= piece[:-1])
+        if (bounds[np.searchsorted(bounds, falls)] != falls).any():
+            return False
+    return True
+
+
+def _finite(numbers: Reals) -> bool:
+    return all(np.isfinite(numbers[start : start + PIECE]).all() for start in range(0, len(numbers), PIECE))
+
+
+def _require(held: bool, what: str) -> None:
+    if not held:
+        raise StoreError(f"the store is damaged: {what}; make it again from the lists")

@@ -1,0 +1,187 @@
+"""Candidates as arrays: flat rows, as readers give them, and lists of segments, as kernels see them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rampion.arrays import ends
+from rampion.store.names import Names
+from rampion.store.text import Texts
+
+Reals = NDArray[np.float64]
+Offsets = NDArray[np.int64]
+Ids = NDArray[np.uint32]
+
+PIECE = 1 << 22  # entries compared at a time
+LARGEST_COUNT = 64  # a count stands as that many entries: 4 bytes each against 12 for an entry with its value
+
+
+class Rows(NamedTuple):
+    """Flat candidates with global feature ids, as a reader gives them: whole segments, features in any order."""
+
+    segments: Texts
+    bounds: Offsets
+    texts: Texts
+    entry_bounds: Offsets
+    ids: Ids
+    values: Reals
+    scores: Reals
+    notes: Texts
+    metrics: dict[str, Reals]
+
+
+class Lists(NamedTuple):
+    """What kernels see. Dense block of segment s: dense[width * bounds[s]:], feature by feature.
+
+    A store without values holds counts: an entry counts 1, and one that counts 3 stands three times.
+    """
+
+    bounds: Offsets
+    dense: Reals
+    width: int
+    features: Ids
+    feature_bounds: Offsets
+    entries: Ids
+    entry_bounds: Offsets
+    values: Reals
+
+    @property
+    def local_size(self) -> int:
+        """The most features of one segment."""
+        return self.width + int(np.diff(self.feature_bounds).max(initial=0))
+
+    @property
+    def longest(self) -> int:
+        """The most candidates of one segment."""
+        return int(np.diff(self.bounds).max(initial=0))
+
+    def cuts(self) -> Offsets:
+        """The first segments of parts of about PIECE values, and the end: work for threads, whoever they are."""
+        sizes = self.entry_bounds[self.bounds[1:]] + self.width * self.bounds[1:]
+        return np.unique([0, *np.flatnonzero(np.diff(sizes // PIECE)) + 1, len(sizes)])
+
+    def part(self, first: int, last: int) -> Lists:
+        """Segments first to last, over the same arrays."""
+        (start, end), dictionary = self.bounds[[first, last]], self.feature_bounds[[first, last]]
+        entries = slice(*self.entry_bounds[[start, end]])
+        return Lists(
+            self.bounds[first : last + 1] - start,
+            self.dense[self.width * start : self.width * end],
+            self.width,
+            self.features[slice(*dictionary)],
+            self.feature_bounds[first : last + 1] - dictionary[0],
+            self.entries[entries],
+            self.entry_bounds[start : end + 1] - entries.start,
+            self.values[entries],
+        )
+
+    def keep(self, kept: NDArray[np.bool_]) -> Lists:
+        """The marked candidates only, and of every dictionary the features that they have."""
+        lengths, sizes = np.diff(self.bounds), np.diff(self.entry_bounds)
+        marks = np.empty(len(self.dense), bool)
+        heads = np.arange(len(kept)) + np.repeat((self.width - 1) * self.bounds[:-1], lengths)
+        for f in range(self.width):
+            marks[heads + f * np.repeat(lengths, lengths)] = kept
+        bounds, filled, entry_bounds = ends(kept)[self.bounds], np.repeat(kept, sizes), ends(sizes[kept])
+        counts = np.diff(entry_bounds[bounds])
+        places = self.entries[filled] + np.repeat(self.feature_bounds[:-1], counts)
+        used = np.zeros(len(self.features), bool)
+        used[places] = True
+        numbers = ends(used)
+        feature_bounds = numbers[self.feature_bounds]
+        return Lists(
+            bounds,
+            self.dense[marks],
+            self.width,
+            self.features[used],
+            feature_bounds,
+            (numbers[places] - np.repeat(feature_bounds[:-1], counts)).astype(np.uint32),
+            entry_bounds,
+            self.values[filled] if len(self.values) else self.values,
+        ).counted()
+
+    def counted(self, most: float = LARGEST_COUNT) -> Lists:
+        """Without values, if all of them are counts, none above the most."""
+        values = self.values
+        if not len(values):
+            return self
+        if values.min() < 1 or values.max() > most or (values != np.floor(values)).any():
+            return self
+        if values.max() == 1:
+            return self._replace(values=np.zeros(0))
+        counts = values.astype(np.int64)
+        return self._replace(
+            entries=np.repeat(self.entries, counts), entry_bounds=ends(counts)[self.entry_bounds], values=np.zeros(0)
+        )
+
+    def valued(self) -> Lists:
+        """With a value for every entry, each entry once."""
+        if len(self.values) or not len(self.entries):
+            return self
+        fresh = np.concatenate([[True], self.entries[1:] != self.entries[:-1]])
+        fresh[self.entry_bounds[:-1][np.diff(self.entry_bounds) > 0]] = True
+        starts = np.flatnonzero(fresh)
+        entry_bounds = ends(fresh)[self.entry_bounds]
+        values = np.diff(np.concatenate([starts, [len(self.entries)]])).astype(np.float64)
+        return self._replace(entries=self.entries[starts], entry_bounds=entry_bounds, values=values)
+
+
+def first_of_equals(
+    lists: Lists, texts: Texts, scores: Reals, seen: NDArray[np.int32]
+) -> tuple[NDArray[np.bool_], NDArray[np.int32]]:
+    """Which candidates are the first of their kind in their segment, and the latest iteration of each kind.
+
+    Equal candidates have equal scores under any weights, so those under random ones leave only likely pairs to compare.
+    """
+    owner = np.repeat(np.arange(len(lists.bounds) - 1), np.diff(lists.bounds))
+    words = Names().intern_all(_single_spaced(texts)) + len(texts) * owner
+    order = np.lexsort((scores, words))
+    opens = np.ones(len(texts), bool)
+    opens[1:] = (np.diff(scores[order]) != 0) | (np.diff(words[order]) != 0)
+    groups = np.cumsum(opens) - 1
+    first, rest = order[opens][groups], order
+    kept, seen = np.ones(len(texts), bool), seen.copy()
+    while len(rest := rest[(later := first != rest)]):
+        first, groups = first[later], groups[later]
+        equal = _same_features(lists, rest, first, owner)
+        kept[rest[equal]] = False
+        np.maximum.at(seen, first[equal], seen[rest[equal]])
+        rest, groups = rest[~equal], groups[~equal]
+        _, begins, groups = np.unique(groups, return_index=True, return_inverse=True)
+        first = rest[begins][groups]
+    return kept, seen
+
+
+def _single_spaced(texts: Texts) -> Texts:
+    """The texts with their words one blank apart."""
+    spaces = texts.blob == ord(" ")
+    if not (spaces[1:] & spaces[:-1]).any() and not np.isin(texts.blob, [9, 10, 11, 12, 13]).any():
+        return texts
+    return Texts.of(" ".join(text.split()) for text in texts)
+
+
+def _same_features(lists: Lists, left: Offsets, right: Offsets, owner: Offsets) -> NDArray[np.bool_]:
+    """Whether candidates left[n] and right[n] of one segment have the same features, -0.0 being 0.0."""
+    starts, sizes = lists.bounds[owner[left]], np.diff(lists.bounds)[owner[left]]
+    same = np.ones(len(left), bool)
+    for f in range(lists.width):
+        column = lists.width * starts + f * sizes - starts
+        same &= lists.dense[column + left] == lists.dense[column + right]
+    counts = np.diff(lists.entry_bounds)
+    same &= counts[left] == counts[right]
+    filled = np.flatnonzero(same & (counts[left] > 0))
+    for some in np.array_split(filled, 1 + counts[left[filled]].sum() // PIECE):
+        lengths = counts[left[some]]
+        begins = np.cumsum(lengths) - lengths
+        here, there = (
+            np.arange(lengths.sum()) + np.repeat(lists.entry_bounds[side[some]] - begins, lengths)
+            for side in (left, right)
+        )
+        alike = lists.entries[here] == lists.entries[there]
+        if len(lists.values):
+            alike &= lists.values[here] == lists.values[there]
+        same[some] = np.logical_and.reduceat(alike, begins) if len(some) else True
+    return same

@@ -1,0 +1,1 @@
+"""The loop around losses and solvers: recipes, candidate policies, tuning, and the estimator."""

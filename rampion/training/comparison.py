@@ -1,0 +1,90 @@
+"""Many recipes, and several seeds of those that draw random numbers, on the same lists: one ranked table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from statistics import fmean, stdev
+from time import process_time
+from typing import Any
+
+import numpy as np
+
+from rampion.errors import RecipeError, TuningError
+from rampion.training.loop import Record
+from rampion.training.recipes import Recipe
+from rampion.training.tuning import Tuned, tune
+
+Records = Callable[[str, Recipe], Record]
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A recipe, its runs (one a seed, or one if nothing in it is random), and why there are none."""
+
+    name: str
+    runs: list[Tuned]
+    seconds: float
+    trouble: str = ""
+
+    @property
+    def tuned(self) -> list[float]:
+        return [run.after.chosen for run in self.runs]
+
+    @property
+    def dev(self) -> list[float]:
+        return [run.dev.after.chosen for run in self.runs if run.dev]
+
+    @property
+    def distance(self) -> float | None:
+        """The mean distance between the weights of two seeds, each scaled to an L1 length of 1."""
+        scaled = [run.weights.vector / np.abs(run.weights.vector).sum() for run in self.runs]
+        pairs = [float(np.linalg.norm(one - other)) for one, other in combinations(scaled, 2)]
+        return fmean(pairs) if pairs else None
+
+    def facts(self) -> dict[str, Any]:
+        return {
+            "recipe": self.name,
+            "runs": len(self.runs),
+            "tuned": _spread(self.tuned),
+            "dev": _spread(self.dev),
+            "oracle": self.runs[0].after.oracle if self.runs else None,
+            "seconds": self.seconds,
+            "distance": self.distance,
+            "trouble": self.trouble or None,
+        }
+
+
+def random(recipe: Recipe) -> bool:
+    """Whether a recipe draws random numbers: then it has a seed."""
+    return recipe.settings().get("seed") is not None
+
+
+def sweep(recipes: Mapping[str, Recipe], seeds: Sequence[int], records: Records, **task: Any) -> Iterator[Trial]:
+    """Tune every recipe on the task (the arguments of `tune`); a recipe that fails is a trial with its trouble."""
+    for name, recipe in recipes.items():
+        runs: list[Tuned] = []
+        began, trouble = process_time(), ""
+        try:
+            for seed in (seeds or [recipe.settings()["seed"]]) if random(recipe) else [None]:
+                seeded = recipe if seed is None else recipe.set(seed=seed)
+                label = name if seed is None else f"{name}.{seed}"
+                runs.append(tune(recipe=seeded, record=records(label, seeded), **task))
+        except (TuningError, RecipeError) as error:
+            runs, trouble = [], str(error)
+        yield Trial(name, runs, (process_time() - began) / max(1, len(runs)), trouble)
+
+
+def ranked(trials: Sequence[Trial], higher_is_better: bool) -> list[Trial]:
+    """The best first: by held-out scores if there are any, else by those on the lists; those that failed last."""
+    sign = -1.0 if higher_is_better else 1.0
+    return sorted(trials, key=lambda trial: (not trial.runs, sign * fmean(trial.dev or trial.tuned or [0.0])))
+
+
+def _spread(scores: Sequence[float]) -> dict[str, float] | None:
+    """Mean and standard deviation, least and greatest."""
+    if not scores:
+        return None
+    sd = stdev(scores) if len(scores) > 1 else 0.0
+    return {"mean": fmean(scores), "sd": sd, "min": min(scores), "max": max(scores)}

@@ -1,0 +1,189 @@
+"""Decoders from outside: the lists of a file, a Python function, a command that reads weights and writes n-best lists.
+
+What every decoder promises, these and any other: a list for every segment, in their order, of at most k candidates.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rampion.errors import FormatError, InputError
+from rampion.formats import jsonl, read_lists
+from rampion.formats import weights as weights_format
+from rampion.formats.files import replacing
+from rampion.protocols import Decoder
+from rampion.store.candidates import Candidates
+from rampion.store.features import Weights
+from rampion.store.names import Names
+from rampion.store.text import Texts
+
+TAIL = 300  # characters of a failed command's last words
+
+
+def decoded(decoder: Decoder, segments: Sequence[str], weights: Weights, k: int) -> Candidates:
+    """The decoder's lists, once they are what a decoder promises."""
+    lists = decoder.decode(segments, weights, k)
+    if len(lists.segments) != len(segments):
+        listed = set(lists.segments)
+        missing = next((s for s in range(len(segments)) if str(s) not in listed), len(listed))
+        raise InputError(
+            f"the decoder answered with {len(lists.segments)} lists for {len(segments)} segments, without one for "
+            f"segment {missing}; expected one for each, in their order (an empty one where it found nothing)"
+        )
+    sizes = np.diff(lists.bounds)
+    if sizes.max(initial=0) > k:
+        s = int(sizes.argmax())
+        raise InputError(f"the decoder listed {sizes[s]} candidates for segment {s}; at most k = {k} were asked for")
+    return lists
+
+
+@dataclass(frozen=True, slots=True)
+class FixedLists:
+    """The decoder that always answers with the same lists: the first k of each list of a file."""
+
+    candidates: Candidates
+
+    def decode(self, segments: Sequence[str], weights: Weights, k: int) -> Candidates:
+        short = self.candidates.rank() < k
+        return self.candidates if short.all() else self.candidates.keep(short)
+
+
+Answer = Iterable[tuple[str, Mapping[str, float | Sequence[float]]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """The decoder that asks a Python function, a segment at a time, for candidates: texts and their features."""
+
+    function: Callable[[str, Mapping[str, float], int], Answer]
+
+    def decode(self, segments: Sequence[str], weights: Weights, k: int) -> Candidates:
+        def record(s: int, segment: str) -> dict[str, Any]:
+            answer = self.function(segment, weights, k)
+            return {"id": str(s), "hyps": [{"text": text, "feats": dict(feats)} for text, feats in answer]}
+
+        names = Names()
+        rows = jsonl.rows_of((record(s, segment) for s, segment in enumerate(segments)), names)
+        return Candidates.build(names, [[rows]])[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """The decoder that is a program: it reads weights and source segments and writes n-best lists, in any format.
+
+    In the command {weights}, {source}, {k} and {nbest} stand for the weights file, the file of segments (a line each),
+    the length of the lists, and the file to write. Without {source} the segments come on stdin; without {nbest} the
+    lists are read from stdout: some candidate of every segment. It runs without a shell; what fails or lasts too long
+    is tried again `retries` times.
+    """
+
+    command: str
+    timeout: float | None = None  # seconds
+    retries: int = 0
+
+    def decode(self, segments: Sequence[str], weights: Weights, k: int) -> Candidates:
+        if broken := [s for s, segment in enumerate(segments) if "\n" in segment]:
+            raise InputError(f"segment {broken[0]} has a line break, so that a command cannot be given it as a line")
+        with tempfile.TemporaryDirectory(prefix="rampion-") as folder:
+            return self._run(Path(folder), segments, weights, k)
+
+    def _run(self, folder: Path, segments: Sequence[str], weights: Weights, k: int) -> Candidates:
+        places = {"weights": folder / "weights.txt", "source": folder / "source.txt", "nbest": folder / "nbest"}
+        weights_format.write(places["weights"], weights)
+        with replacing(places["source"]) as file:
+            file.writelines(f"{segment}\n".encode() for segment in segments)
+        arguments = self._arguments({name: str(path) for name, path in places.items()} | {"k": str(k)})
+        for _ in range(self.retries + 1):
+            places["nbest"].unlink(missing_ok=True)
+            trouble = self._try(arguments, places, folder / "stderr")
+            if not trouble:
+                return _lists(places["nbest"], len(segments), self.command)
+        tries = f" (tried {self.retries + 1} times)" if self.retries else ""
+        raise InputError(f"the decoder command {arguments[0]} {trouble}{tries}{_last_words(folder / 'stderr')}")
+
+    def _arguments(self, values: Mapping[str, str]) -> list[str]:
+        try:
+            arguments = shlex.split(self.command)
+        except ValueError as error:
+            raise InputError(f"the decoder command {self.command!r} cannot be split: {error}") from error
+        if not arguments:
+            raise InputError("the decoder command is empty; expected a program and its arguments")
+        for name, value in values.items():
+            arguments = [argument.replace(f"{{{name}}}", value) for argument in arguments]
+        return arguments
+
+    def _try(self, arguments: Sequence[str], places: Mapping[str, Path], errors: Path) -> str:
+        """Run it once; the answer is what went wrong, or nothing."""
+        quiet = places["nbest"] if "{nbest}" not in self.command else os.devnull
+        try:
+            with open(places["source"], "rb") as source, open(quiet, "wb") as out, open(errors, "wb") as said:
+                process = subprocess.Popen(arguments, stdin=source, stdout=out, stderr=said, start_new_session=True)
+        except OSError as error:
+            return f"cannot be started: {error.strerror}"
+        try:
+            code = process.wait(self.timeout)
+        except subprocess.TimeoutExpired:
+            return f"did not end within {self.timeout:g} seconds"
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)  # whatever it started ends with it
+            process.wait()
+        if code:
+            return f"was killed by signal {-code}" if code < 0 else f"failed with exit code {code}"
+        return "" if places["nbest"].exists() else "ended without writing its lists"
+
+
+def _last_words(errors: Path) -> str:
+    """The end of what a command wrote to stderr."""
+    if not errors.exists():
+        return ""
+    said = " ".join(errors.read_bytes()[-4 * TAIL :].decode(errors="replace").split())
+    return f"; its last words: {said[-TAIL:]}" if said else "; it said nothing on stderr"
+
+
+def _lists(path: Path, count: int, command: str) -> Candidates:
+    """The lists of segments 0 to count - 1."""
+    try:
+        files = read_lists([path])
+    except InputError as error:
+        raise InputError(f"the lists of the decoder command {command!r}: {_placed(error, path)}") from error
+    lists = Candidates.build(files.names, files.runs)[0]
+    places = {str(s): s for s in range(count)}
+    spans = [np.zeros(0, np.int64)] * count
+    for name, first, last in zip(lists.segments, lists.bounds[:-1], lists.bounds[1:], strict=True):
+        if name not in places:
+            raise InputError(
+                f"the decoder command {command!r} listed candidates of segment {name!r}; it was given the segments 0 "
+                f"to {count - 1}"
+            )
+        spans[places[name]] = np.arange(first, last)
+    if missing := [s for s, span in enumerate(spans) if not len(span)]:
+        raise InputError(
+            f"the decoder command {command!r} listed nothing for {len(missing)} of {count} segments, the first of them "
+            f"segment {missing[0]}; every segment needs a candidate"
+        )
+    bounds = np.concatenate([[0], np.cumsum([len(span) for span in spans], dtype=np.int64)])
+    return lists.take(np.concatenate([np.zeros(0, np.int64), *spans]), bounds, Texts.of(places))
+
+
+def _placed(error: InputError, path: Path) -> str:
+    """What is wrong with the lists, and where; the file will be gone when this is read."""
+    if not isinstance(error, FormatError) or error.line is None:
+        return str(error)
+    with open(path, "rb") as file:
+        line = next(islice(file, error.line - 1, None), b"").decode(errors="replace")
+    segment, bar, _ = line.partition(" ||| ")
+    place = f"of segment {segment}" if bar else repr(line[:60])
+    return f"line {error.line}, {place}: {error.message}"

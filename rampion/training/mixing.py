@@ -1,0 +1,224 @@
+"""Who learns from relevant sets: this process, or workers that have a shard each and mix their weights (S10.7).
+
+An epoch of a shard is a task: the weights that all shards begin with go to the workers as one file, and the places
+whose weights have changed come back. A worker builds the slabs of its segments from the run's records, and keeps them;
+what it answers does not depend on that, because slabs are a function of the candidates and the numbering.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from itertools import islice
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rampion.errors import StoreError
+from rampion.executors import Coordinator, Job, Task
+from rampion.executors.tasks import kept
+from rampion.formats import container
+from rampion.optim.online_sgd import Gone, Passes, Reals, Room, Singles, Watch, paged, prove
+from rampion.sets import files
+from rampion.sets.files import Part, Sets
+from rampion.sets.records import Ids
+from rampion.sets.selection import Numbers, Packed, Packing
+
+NUMBERS, START, CHANGED = "numbers of features", "weights to start from", "weights that changed"  # kinds of files
+
+
+class Learner(Protocol):
+    """Has the sets in the form that learns."""
+
+    def pack(self, sets: Sets, parts: Sequence[str], numbers: Numbers) -> None:
+        """Take up the next parts of a run; features get these numbers."""
+        ...
+
+    def learn(self, iteration: int, weights: Singles, own: Reals, watch: Watch) -> tuple[Singles, Reals]:
+        """The weights of places and of real-valued features after training from those given."""
+        ...
+
+
+class Here:
+    """Slabs and threads of this process."""
+
+    def __init__(
+        self, packing: Packing, solver: Passes, segments: int, spill: str | PathLike[str] | None = None,
+        threads: int | None = None,
+    ) -> None:  # fmt: skip
+        self.packed, self.solver, self.threads = Packed(packing, (0, segments), spill), solver, threads
+
+    def pack(self, sets: Sets, parts: Sequence[str], numbers: Numbers) -> None:
+        for name in parts:
+            part = sets.parts[name]
+            self.packed.take(name, part.records, numbers)
+            part.release()
+
+    def learn(self, iteration: int, weights: Singles, own: Reals, watch: Watch) -> tuple[Singles, Reals]:
+        loss, slabs = self.packed.packing.loss, self.packed.slabs
+        return self.solver.solve(loss, slabs, weights, own, watch, iteration, self.threads)
+
+
+class Mixing:
+    """The workers of a coordinator; here are no slabs. With `spill`, theirs are in files, for lack of memory."""
+
+    def __init__(
+        self, coordinator: Coordinator, packing: Packing, solver: Passes, segments: int, spill: bool = False
+    ) -> None:
+        self.coordinator, self.solver, self.segments = coordinator, solver, segments
+        self.width, self.awake, self.numbers = len(packing.free), 0, ""
+        self.parts: dict[str, str] = {}  # names of parts, in the order in which they are taken up, and of their blobs
+        self.without = set[int]()  # shards that have been given up
+        self.asked = {"packing": packing.told(), "passes": asdict(solver), "segments": segments, "spill": spill}
+
+    def pack(self, sets: Sets, parts: Sequence[str], numbers: Numbers) -> None:
+        room, self.awake = self.coordinator.room, numbers.awake
+        for name in [*self.parts, *parts]:
+            if name not in self.parts or not room.place.blob(self.parts[name]).exists():
+                self.parts[name] = room.known(sets.path(name))
+        arrays = {"places": numbers.places, "foreign": numbers.foreign}
+        self.numbers = room.made(lambda path: container.write(path, NUMBERS, arrays, {"awake": numbers.awake}, False))
+
+    def learn(self, iteration: int, weights: Singles, own: Reals, watch: Watch) -> tuple[Singles, Reals]:
+        prove(self.awake, self.width, weights, own)
+        return self.solver.mixed(partial(self._walk, iteration), weights, own, watch)
+
+    def _walk(self, iteration: int, epoch: int, weights: Singles, own: Reals) -> Iterator[Gone]:
+        """Every shard from these weights, which are lent to it; one that is given up stays where it begins."""
+        arrays: dict[str, NDArray[Any]] = {"weights": weights, "own": own}
+        start = self.coordinator.room.made(lambda path: container.write(path, START, arrays, {}, False))
+        asked = self.asked | {"parts": list(self.parts), "iteration": iteration, "epoch": epoch}
+        inputs = (("numbers", self.numbers), ("start", start), *self.parts.items())
+        tasks = [
+            Task("rampion.training.mixing:epoch", json.dumps(asked | {"shard": shard}), inputs, shard, span)
+            for shard, span in enumerate(self.solver.spans(self.segments))
+            if span[0] < span[1] and shard not in self.without
+        ]
+        job = Job(f"iteration {iteration}, epoch {epoch + 1}")
+        answers = self.coordinator.answers(job, tasks, partial(_read, len(weights), len(own)), loyal=True)
+        sent = {task.shard for task in tasks}
+        for shard in range(self.solver.shards):
+            if (changed := next(answers) if shard in sent else None) is None:
+                self.without.add(shard)
+                changed = _Changed(np.zeros(0, np.uint32), np.zeros(0, np.float32), own.copy(), 0.0, 0)
+            mine = weights if shard else paged(weights)
+            before = weights[changed.places]
+            mine[changed.places] = changed.values
+            yield Gone(mine, *changed[2:])
+            weights[changed.places] = before
+        next(answers, None)  # nothing: the job is over
+
+
+class _Changed(NamedTuple):
+    """What an epoch did to a shard's weights, and what it met."""
+
+    places: Ids
+    values: Singles
+    own: Reals
+    objective: float
+    moved: int
+
+
+def _read(size: int, width: int, path: Path) -> _Changed:
+    arrays, meta = container.read(path, CHANGED)
+    try:
+        places, values, own, met = (arrays[name] for name in ("places", "values", "own", "met"))
+        fits = [array.dtype.str for array in (places, values, own, met)] == ["<u4", "<f4", "<f8", "<f8"]
+        fits &= places.ndim == 1 and places.shape == values.shape and own.shape == (width,) and met.shape == (1,)
+        found = _Changed(places, values, own.copy(), float(met[0]), int(meta["moved"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise StoreError(f"{path}: lacks a part of what an epoch answers") from error
+    if not fits or int(places.max(initial=0)) >= size:
+        raise StoreError(f"{path}: is no answer to what was asked")
+    return found
+
+
+# On a worker
+
+
+def epoch(inputs: Mapping[str, Path], settings: Mapping[str, Any], span: tuple[int, int], out: Path) -> None:
+    """One shard through one epoch."""
+    shelf = kept(out, _Shelf)
+    shard, number, passes = shelf.take(inputs, settings, span, out), settings["shard"], Passes(**settings["passes"])
+    arrays, _ = container.read(inputs["start"], START)
+    start, own = arrays["weights"], arrays["own"].copy()
+    slabs, weights = shard.packed.slabs, paged(start)
+    if (len(weights), len(own)) != (slabs.awake + 1, slabs.width):
+        raise StoreError(f"{inputs['start']}: these weights are not of these features")
+    orders = passes.orders(settings["iteration"], settings["epoch"], settings["segments"])
+    order = next(islice(orders, number, None)) - span[0]
+    objective, moved = passes.epoch(shard.packed.packing.loss, slabs, order, weights, own, shard.room)
+    places = np.flatnonzero(weights.view(np.uint32) != start.view(np.uint32)).astype(np.uint32)
+    found = {"places": places, "values": weights[places], "own": own, "met": np.array([objective])}
+    container.write(out, CHANGED, found, {"moved": moved}, durable=False)
+    shelf.shards[number] = shard
+
+
+class _Shard:
+    """The slabs of a shard, what they are made of, and when they were last wanted."""
+
+    def __init__(self, asked: str, packed: Packed) -> None:
+        self.asked, self.packed = asked, packed
+        self.parts, self.numbers, self.when = list[str](), "", 0
+
+    def leads_to(self, asked: str, parts: Sequence[str], numbers: str) -> bool:
+        """Whether it is what is wanted, or would be with more parts."""
+        known = len(self.parts)
+        return self.asked == asked and self.parts == parts[:known] and (known < len(parts) or self.numbers == numbers)
+
+    def grow(self, names: Sequence[str], shelf: _Shelf, inputs: Mapping[str, Path]) -> None:
+        """Take up the parts that it does not have."""
+        numbers = shelf.numbers(inputs["numbers"])
+        for name in names[len(self.parts) :]:
+            part = shelf.part(inputs[name])
+            self.packed.take(name, part.records, numbers)
+            part.release()
+        self.parts, self.numbers = [inputs[name].name for name in names], inputs["numbers"].name
+        self.room = Room.of(self.packed.slabs)
+
+
+@dataclass(slots=True)
+class _Shelf:
+    """What a worker keeps for the next epochs of a run. A shard is taken away by who works on it."""
+
+    shards: dict[int, _Shard] = field(default_factory=dict)
+    parts: dict[str, Part] = field(default_factory=dict)
+    latest: tuple[str, Numbers] = ("", Numbers.none())
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def take(self, inputs: Mapping[str, Path], settings: Mapping[str, Any], span: tuple[int, int], out: Path) -> _Shard:
+        """The shard with all its parts; shards that went elsewhere are forgotten."""
+        now = settings["iteration"] * settings["passes"]["epochs"] + settings["epoch"]
+        for number, one in list(self.shards.items()):
+            if one.when < now - 1:
+                self.shards.pop(number, None)
+        asked, parts = json.dumps([settings["packing"], span]), [inputs[name].name for name in settings["parts"]]
+        shard = self.shards.pop(settings["shard"], None)
+        if shard is None or not shard.leads_to(asked, parts, inputs["numbers"].name):
+            folder = out.parent if settings["spill"] else None
+            shard = _Shard(asked, Packed(Packing.of(settings["packing"]), span, folder))
+        if shard.parts != parts:
+            shard.grow(settings["parts"], self, inputs)
+        shard.when = now
+        return shard
+
+    def part(self, path: Path) -> Part:
+        """A file of records, which is checked once."""
+        with self.lock:
+            if path.name not in self.parts:
+                self.parts[path.name] = files.read(path)
+            return self.parts[path.name]
+
+    def numbers(self, path: Path) -> Numbers:
+        """Those of the file, in memory: shards have them in common."""
+        with self.lock:
+            if self.latest[0] != path.name:
+                arrays, meta = container.read(path, NUMBERS)
+                self.latest = path.name, Numbers(arrays["places"].copy(), meta["awake"], arrays["foreign"].copy())
+            return self.latest[1]

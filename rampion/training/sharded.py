@@ -1,0 +1,329 @@
+"""Gradients of expectation losses over a fixed number of shards, on any executor (S11.2).
+
+A shard is a run of segments; where it begins and ends follows from the lists alone. What it answers to weights follows
+from its lists and the weights; answers are added up in the order of the shards. So the number of shards may change the
+last bits of a gradient; executors, workers, threads, kills and new beginnings change none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import asdict, dataclass, field, fields
+from functools import cached_property, partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rampion import __version__
+from rampion.errors import RecipeError, StoreError
+from rampion.executors import Coordinator, Job, Room, Task, named
+from rampion.executors.tasks import forget, kept
+from rampion.formats import container
+from rampion.formats.files import FilePath
+from rampion.losses.contrast import MODEL
+from rampion.losses.expectation import EXPECTATIONS, Expectation, Sums
+from rampion.metrics.judging import Batch, Stakes
+from rampion.protocols import Loss
+from rampion.store.candidates import Candidates
+from rampion.store.features import Features
+from rampion.store.grouped import Grouped, fits
+from rampion.store.lists import Ids, Lists, Offsets, Reals
+from rampion.store.text import Texts
+
+SHARD, WEIGHTS, ANSWER, GRADIENT = "shard", "round weights", "shard gradient", "gradient"
+
+
+class Answer(NamedTuple):
+    """What lists answer to weights: sums, the statistics of what the weights choose, and the gradient of the sum."""
+
+    sums: Sums
+    statistics: NDArray[Any]
+    gradient: Reals
+
+
+@dataclass(frozen=True, eq=False)
+class Sharded(Batch):
+    """A batch whose gradients a coordinator's workers take, shard by shard.
+
+    shards  how many there are
+    kept    where answers stand, so that a run that was stopped goes its way again and asks only for what is not there
+    """
+
+    coordinator: Coordinator = field(kw_only=True)
+    shards: int = field(kw_only=True)
+    kept: Path | None = field(default=None, kw_only=True)
+
+    @classmethod
+    def of(cls, batch: Batch, coordinator: Coordinator, shards: int, kept: Path | None = None) -> Sharded:
+        parts = {one.name: getattr(batch, one.name) for one in fields(Batch)}
+        return cls(**parts, coordinator=coordinator, shards=shards, kept=kept)
+
+    @cached_property
+    def form(self) -> Candidates | Grouped:
+        raise RecipeError(
+            "lists in shards answer with gradients of Risk or ExpectedBleu, and with nothing else; learn otherwise "
+            "without shards"
+        )
+
+    def gradient(self, loss: Loss, weights: Reals) -> tuple[float, Reals]:
+        answer = self.answer(loss, weights)
+        value, divisor = expectation(loss).whole(answer.sums)
+        return value, answer.gradient / divisor
+
+    def answer(self, loss: Loss, weights: Reals) -> Answer:
+        """What all lists answer; when asked twice in a row, nobody has to work."""
+        for known, at, answer in self._last:
+            if known == loss and np.array_equal(at, weights):
+                return answer
+        answer = self._found(expectation(loss), np.ascontiguousarray(weights))
+        self._last[:] = [(loss, weights.copy(), answer)]
+        return answer
+
+    @cached_property
+    def cuts(self) -> list[int]:
+        """The first segments of the shards, and the end."""
+        return cuts(self.candidates.bounds, self.shards)
+
+    @cached_property
+    def blobs(self) -> list[str]:
+        """The files of the shards."""
+        made = self.coordinator.room.made
+        return [made(partial(_write_shard, self, span), lasting=True) for span in pairwise(self.cuts)]
+
+    @property
+    def no_statistics(self) -> NDArray[Any]:
+        """Of no candidate."""
+        return np.zeros(self.statistics.shape[1:], self.statistics.dtype)
+
+    @cached_property
+    def _last(self) -> list[tuple[Loss, Reals, Answer]]:
+        return []
+
+    @cached_property
+    def _without(self) -> set[int]:
+        """Shards that are poison."""
+        return set()
+
+    def _found(self, loss: Expectation, weights: Reals) -> Answer:
+        numbers, folder = asdict(cast(Any, loss)), self.folder and os.path.abspath(self.folder)
+        settings = json.dumps({"loss": type(loss).__name__, "numbers": numbers, "folder": folder})
+        if self.kept is None:
+            return self._asked(settings, weights)
+        vector, without = hashlib.sha256(weights.data).hexdigest(), sorted(self._without)
+        asked = json.dumps([__version__, settings, self.blobs, without, vector])
+        path = self.kept / hashlib.sha256(asked.encode()).hexdigest()[:32]
+        answer = _known(path, self)
+        if answer is None:
+            answer = self._asked(settings, weights)
+            if without == sorted(self._without):
+                self.kept.mkdir(exist_ok=True)
+                _write(path, GRADIENT, answer)
+        return answer
+
+    def _asked(self, settings: str, weights: Reals) -> Answer:
+        """Of all shards, added up in their order."""
+        arrays = {"weights": weights}
+        vector = self.coordinator.room.made(lambda path: container.write(path, WEIGHTS, arrays, {}, False))
+        tasks = [
+            Task(f"{__name__}:answered", settings, (("shard", blob), ("weights", vector)), shard, span)
+            for shard, (blob, span) in enumerate(zip(self.blobs, pairwise(self.cuts), strict=True))
+            if shard not in self._without
+        ]
+        sums, statistics, gradient = list[Sums](), self.no_statistics, np.zeros(len(weights))
+        answers = self.coordinator.answers(Job("gradient", "the lists"), tasks, partial(_read, self), loyal=True)
+        for task, found in zip(tasks, answers, strict=True):
+            if found is None:
+                self._without.add(task.shard)
+                continue
+            ids, part = found
+            sums.append(part.sums)
+            statistics += part.statistics
+            gradient[ids] += part.gradient
+        return Answer(Sums.joined(sums), statistics, gradient)
+
+
+@contextmanager
+def sharded(
+    batch: Batch, shards: int, executor: str | Coordinator = "local", room: FilePath | None = None
+) -> Iterator[Sharded]:
+    """The batch in shards that an executor's workers have; in a room they last until all is done, and go on."""
+    with ExitStack() as stack:
+        if isinstance(executor, str):
+            workers, patience, size = named(executor)
+            if size:
+                raise RecipeError(f"the executor {executor}: shards say how much a task has; leave size= out")
+            path = Path(room or stack.enter_context(tempfile.TemporaryDirectory(prefix="rampion-")))
+            coordinator = stack.enter_context(Coordinator(workers, Room(path), patience))
+        else:
+            coordinator, room = executor, executor.room.path
+        stack.callback(forget, coordinator.room.path / "results")
+        answers, lasting = coordinator.room.path / "answers" if room else None, set(coordinator.room.lasting)
+        yield Sharded.of(batch, coordinator, shards, answers)
+        coordinator.room.lasting.intersection_update(lasting)
+        coordinator.room.keep((), ())
+        if answers:
+            shutil.rmtree(answers, ignore_errors=True)
+
+
+def cuts(bounds: Offsets, shards: int) -> list[int]:
+    """The first segments of so many shards with about as many candidates each, and the end; no shard is empty."""
+    targets = int(bounds[-1]) * np.arange(1, shards) // shards
+    return [int(cut) for cut in np.unique([0, *np.searchsorted(bounds, targets), len(bounds) - 1])]
+
+
+def expectation(loss: Loss) -> Expectation:
+    """The loss, if it can be had from shards."""
+    name = type(loss).__name__
+    if isinstance(loss, Expectation) and EXPECTATIONS.get(name) is type(loss):
+        return loss
+    raise RecipeError(f"{name} cannot be learnt by shards; {' and '.join(EXPECTATIONS)} can")
+
+
+def _write_shard(batch: Batch, span: tuple[int, int], path: Path) -> None:
+    """The segments of the span, with features of their own: those that they have, in order."""
+    lists, size = batch.candidates.lists.part(*span), len(batch.candidates.features)
+    used = np.zeros(size, bool)
+    used[: lists.width] = used[lists.features] = True
+    ids = np.flatnonzero(used).astype(np.uint32)
+    places = np.zeros(size, np.uint32)
+    places[ids] = np.arange(len(ids), dtype=np.uint32)
+    rows = slice(*batch.candidates.bounds[list(span)])
+    arrays = {name: array for name, array in lists._asdict().items() if name != "width"}
+    arrays |= {"features": places[lists.features], "ids": ids}
+    arrays |= {"costs": batch.stakes.costs[rows], "statistics": batch.statistics[rows]}
+    if batch.offset is not None:
+        arrays["offset"] = batch.offset[rows]
+    container.write(path, SHARD, arrays, {"width": lists.width}, durable=False)
+
+
+class _Shard(NamedTuple):
+    """A shard as it answers quickly, again and again."""
+
+    score: Callable[[Reals], Reals]
+    gather: Callable[[Reals], Reals]
+    ids: Ids
+    stakes: Stakes
+    statistics: NDArray[Any]
+    offset: Reals | None
+
+    @classmethod
+    def read(cls, path: Path, folder: str | None) -> _Shard:
+        """With the working form; one thread makes it and asks it, for other shards have the others."""
+        arrays, meta = container.read(path, SHARD)
+        try:
+            lists = Lists(**{name: arrays[name] for name in Lists._fields if name != "width"}, width=meta["width"])
+            ids, costs, statistics = (arrays[name] for name in ("ids", "costs", "statistics"))
+        except KeyError as error:
+            raise StoreError(f"{path}: lacks its array {error}; it cannot be used") from error
+        offset, n, segments = arrays.get("offset"), len(costs), len(lists.bounds) - 1
+        if len(statistics) != n or (offset is not None and len(offset) != n):
+            raise StoreError(f"{path}: its arrays do not fit together; it cannot be used")
+        candidates = Candidates(
+            lists, Features(_blank(len(ids)), lists.width), _blank(segments), _blank(n), np.zeros(n), _blank(n), {},
+            np.zeros(n, np.int32),
+        )  # fmt: skip
+        stakes = Stakes(lists.bounds, costs, np.zeros(n, bool))
+        if not fits(lists):
+            return cls(candidates.score, candidates.gather, ids, stakes, statistics, offset)
+        form = Grouped.of(candidates, folder, 1)
+        score, gather = partial(form.score, threads=1), partial(form.gather, threads=1)
+        return cls(score, gather, ids, stakes, statistics, offset)
+
+
+class _Shelf:
+    """What a process keeps from task to task: the weights, and the shards that were asked about these or the last ones.
+
+    So a worker holds its own shards, and none that others have taken over.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.shards, self.used = dict[str, _Shard](), set[str]()
+        self.name, self.vector = "", np.zeros(0)
+
+    def weights(self, path: Path) -> Reals:
+        with self.lock:
+            if path.name != self.name:
+                arrays, _ = container.read(path, WEIGHTS)
+                self.name, self.vector = path.name, arrays["weights"]
+                self.shards = {name: self.shards[name] for name in self.used & self.shards.keys()}
+                self.used = set()
+            return self.vector
+
+    def shard(self, path: Path, folder: str | None) -> _Shard:
+        with self.lock:
+            self.used.add(path.name)
+            known = self.shards.get(path.name)
+        if known is None:
+            known = _Shard.read(path, folder)
+            with self.lock:
+                self.shards[path.name] = known
+        return known
+
+
+def answered(inputs: Mapping[str, Path], settings: Mapping[str, Any], span: tuple[int, int], out: Path) -> None:
+    """The task of a shard: what it answers to the weights."""
+    shelf = kept(out, _Shelf)
+    weights = shelf.weights(inputs["weights"])
+    shard = shelf.shard(inputs["shard"], settings["folder"])
+    loss = EXPECTATIONS[settings["loss"]](**settings["numbers"])
+    scores = shard.score(weights[shard.ids])
+    if shard.offset is not None:
+        scores += shard.offset
+    sums, slopes = loss.sums(shard.stakes, scores)
+    statistics = shard.statistics[MODEL.picks(shard.stakes, scores)].sum(axis=0)
+    _write(out, ANSWER, Answer(sums, statistics, shard.gather(slopes)), ids=shard.ids)
+
+
+def _write(path: Path, kind: str, answer: Answer, **more: NDArray[Any]) -> None:
+    sums = answer.sums
+    reals = np.array([sums.costs, sums.entropies])
+    arrays = {"sums": reals, "statistics": answer.statistics, "gradient": answer.gradient, **more}
+    container.write(path, kind, arrays, {"filled": sums.filled, "lists": sums.lists}, durable=False)
+
+
+def _read(batch: Sharded, path: Path) -> tuple[Ids, Answer]:
+    """What a shard has answered, and the ids of its features."""
+    arrays, answer = _answer(path, ANSWER, batch)
+    ids = arrays.get("ids", np.zeros(0, np.uint32))
+    rising = len(ids) < 2 or bool((ids[1:] > ids[:-1]).all())
+    if not (len(ids) == len(answer.gradient) and rising and (not len(ids) or ids[-1] < len(batch.candidates.features))):
+        raise StoreError(f"{path}: is no gradient of these features; it cannot be used")
+    return ids, answer
+
+
+def _known(path: Path, batch: Sharded) -> Answer | None:
+    """What all shards have answered, unless it is not there or damaged."""
+    with suppress(StoreError):
+        if path.exists():
+            answer = _answer(path, GRADIENT, batch)[1]
+            return answer if len(answer.gradient) == len(batch.candidates.features) else None
+    return None
+
+
+def _answer(path: Path, kind: str, batch: Sharded) -> tuple[dict[str, NDArray[Any]], Answer]:
+    arrays, meta = container.read(path, kind)
+    try:
+        costs, entropies = arrays["sums"].tolist()
+        sums = Sums(costs, entropies, meta["filled"], meta["lists"])
+        answer = Answer(sums, arrays["statistics"], arrays["gradient"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise StoreError(f"{path}: lacks a part of an answer; it cannot be used") from error
+    if answer.statistics.shape != batch.no_statistics.shape:
+        raise StoreError(f"{path}: holds {answer.statistics.shape} statistics of another metric; it cannot be used")
+    return arrays, answer
+
+
+def _blank(count: int) -> Texts:
+    """So many empty texts."""
+    return Texts(np.zeros(0, np.uint8), np.zeros(count + 1, np.int64))

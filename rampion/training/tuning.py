@@ -1,0 +1,295 @@
+"""Tune and rerank in a call each: what the command line and the examples use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rampion.errors import RecipeError
+from rampion.executors import Coordinator
+from rampion.formats.files import FilePath
+from rampion.losses.contrast import MODEL
+from rampion.losses.expectation import Expectation
+from rampion.metrics import Metric, named
+from rampion.metrics.judging import Judge, totals, unjudged
+from rampion.protocols import Policy
+from rampion.store.candidates import Candidates
+from rampion.store.features import Weights
+from rampion.store.text import References, Texts
+from rampion.training.loop import Held, Record, Round, Standing, absorbed, ignore, learn, standing
+from rampion.training.policies import Fixed, Merge, Replace, Window
+from rampion.training.recipes import RECIPES, Recipe
+from rampion.training.sharded import sharded
+
+Lists = Candidates | Sequence[Candidates]
+Reals = NDArray[np.float64]
+
+
+class HeldOut(NamedTuple):
+    """Where the initial, the chosen and the last weights stand on held-out lists."""
+
+    before: Standing
+    after: Standing
+    last: Standing
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tuned:
+    """Weights, the way to them, and where they stand on the lists they were tuned on."""
+
+    weights: Weights
+    last_weights: Weights  # those of the last round, which the recipe may not keep
+    recipe: Recipe
+    rounds: list[Round]
+    round: int | None  # the round whose weights the held-out lists chose
+    before: Standing
+    after: Standing
+    last: Standing
+    dev: HeldOut | None
+    metric: str
+    signature: str
+    shrunk: float  # the length of the weights as a share of the initial ones'; 1 if those were 0
+
+
+def recipe_named(name: str, **settings: Any) -> Recipe:
+    """A row of the table, with some of its settings changed."""
+    if name not in RECIPES:
+        raise RecipeError(f"no recipe {name!r}; there are {', '.join(RECIPES)}")
+    return RECIPES[name].set(**settings)
+
+
+def policy_named(name: str) -> Policy:
+    """replace, merge, fixed, or window:N."""
+    kind, _, size = name.partition(":")
+    if kind == "window" and size.isdigit():
+        return Window(int(size))
+    policies: dict[str, Policy] = {"replace": Replace(), "merge": Merge(), "fixed": Fixed()}
+    if name not in policies:
+        raise RecipeError(f"no policy {name!r}; there are {', '.join(policies)} and window:N")
+    return policies[name]
+
+
+def judge(
+    lists: Candidates | Texts,
+    references: References | Iterable[Sequence[str]] | None,
+    metric: str | Metric,
+    alpha: float = 10.0,
+    *,
+    listed: bool = False,
+) -> Judge:
+    """The judge of these lists or segments; references come in their order, and a metric column needs none."""
+    segments = lists.segments if isinstance(lists, Candidates) else lists
+    if isinstance(metric, str):
+        metric = named(metric)
+    if references is None:
+        references = References(Texts.of([""] * len(segments)), np.arange(len(segments) + 1))
+    elif not isinstance(references, References):
+        references = References.of(references)
+    return Judge(metric, references, segments, alpha, listed)
+
+
+def segments_of(runs: Sequence[Candidates]) -> Texts:
+    """The segments of all runs in order of first appearance."""
+    if all(run.segments == runs[0].segments for run in runs):
+        return runs[0].segments
+    return Texts.of(dict.fromkeys(name for run in runs for name in run.segments))
+
+
+def tune(
+    lists: Lists,
+    references: References | Iterable[Sequence[str]] | None = None,
+    *,
+    recipe: str | Recipe = "rampion",
+    start: Weights | Mapping[str, float] | None = None,
+    metric: str | None = None,
+    policy: str | None = None,
+    record: Record = ignore,
+    lenient: bool = False,
+    dev: Lists | None = None,
+    dev_references: References | Iterable[Sequence[str]] | None = None,
+    folder: str | None = None,
+    shards: int | None = None,
+    executor: str | Coordinator | None = None,
+    room: FilePath | None = None,
+    **settings: Any,
+) -> Tuned:
+    """Tune weights on fixed lists: one Candidates, or those of successive decoding iterations (merged by default).
+
+    References belong to the segments in order of first appearance. Without `start` all weights begin at 0; `lenient`
+    lets it and the lists disagree about dense features. Held-out lists, `dev`, are scored after every round, and
+    choose the round whose recipe has keep="dev"; several are merged. A folder holds the working form of lists larger
+    than memory.
+
+    Expectation losses can be learnt by shards, which an executor's workers do ("local", "dask,workers=2", an address).
+    They share a folder, the room, from which a run that was stopped goes on; otherwise it is a passing one.
+    """
+    runs = [lists] if isinstance(lists, Candidates) else list(lists)
+    chosen = recipe_named(recipe) if isinstance(recipe, str) else recipe
+    chosen = chosen.set(**({"metric": metric} if metric else {}), **settings)
+    refuse_shards(chosen, shards, executor is not None)
+    kept = absorbed(policy_named(policy or "merge"), runs)
+    listed = chosen.base == "listed"
+    arbiter = judge(segments_of(runs), references, chosen.metric, chosen.alpha, listed=listed)
+    if start is None:
+        start = Weights(kept.features, np.zeros(len(kept.features)))
+    elif not isinstance(start, Weights):
+        start = Weights.of(start)
+    if listed and start.vector.any():
+        raise RecipeError("base='listed' adds to the decoder's own totals, and to initial weights too: leave one out")
+    start = Weights(kept.features, start.onto(kept.features, lenient=lenient))
+    batch, held = replace(arbiter.batch(kept), folder=folder), None
+    if dev is not None:
+        others = dev if isinstance(dev, Candidates) else absorbed(Merge(), dev)
+        start.onto(others.features, lenient=lenient)
+        held = Held.out(judge(others, dev_references, chosen.metric, listed=listed).batch(others), kept.features)
+    choice = _Choice(arbiter.metric.higher_is_better, record)
+    before = standing(batch, start.vector)
+    with ExitStack() as stack:
+        if shards and shards > 1:
+            batch = stack.enter_context(sharded(batch, shards, executor or "local", room))
+        last = learn(chosen, batch, start, start, choice, held=held)
+    weights = choice.best if chosen.keep == "dev" and choice.best is not None else last
+    vectors = [at.vector for at in (start, weights, last)]
+    length = float(np.linalg.norm(start.vector))
+    return Tuned(
+        weights,
+        last,
+        chosen,
+        choice.rounds,
+        None if weights is last else choice.best_round,
+        before,
+        standing(batch, weights.vector),
+        standing(batch, last.vector),
+        HeldOut(*map(held.standing, vectors)) if held else None,
+        arbiter.metric.name,
+        arbiter.metric.signature(arbiter.references),
+        float(np.linalg.norm(weights.vector)) / length if length else 1.0,
+    )
+
+
+def refuse_shards(recipe: Recipe, shards: int | None, shared: bool) -> None:
+    """Raise RecipeError if the recipe cannot be learnt by so many shards, or an executor has nothing to do."""
+    if shards is not None and shards < 1:
+        raise RecipeError(f"shards is {shards}; expected 1 or more")
+    if shards is None or shards == 1:
+        if shared:
+            raise RecipeError("an executor takes shards of the lists; cut them into 2 or more (shards)")
+    elif not isinstance(recipe.loss, Expectation):
+        able = ", ".join(name for name, row in RECIPES.items() if isinstance(row.loss, Expectation))
+        raise RecipeError(f"this recipe cannot learn by shards; {able} can")
+
+
+@dataclass(slots=True)
+class _Choice:
+    """Collects the rounds, and the first weights that no others beat on the held-out lists."""
+
+    higher_is_better: bool
+    record: Record
+    rounds: list[Round] = field(default_factory=list)
+    best: Weights | None = None
+    best_round: int = 0
+
+    def __call__(self, row: Round, weights: Weights) -> None:
+        self.rounds.append(row)
+        self.record(row, weights)
+        if row.dev is None:
+            return
+        before = self.rounds[self.best_round - 1].dev if self.best_round else None
+        if before is None or (row.dev > before if self.higher_is_better else row.dev < before):
+            self.best, self.best_round = weights, len(self.rounds)
+
+
+def picks(lists: Candidates, weights: Weights, *, lenient: bool = False, listed: bool = False) -> NDArray[np.int64]:
+    """The best candidate of every segment that has any; ties go to the earlier one."""
+    return MODEL.picks(unjudged(lists), scores_of(lists, weights, lenient=lenient, listed=listed))
+
+
+def scores_of(lists: Candidates, weights: Weights, *, lenient: bool = False, listed: bool = False) -> Reals:
+    """The score of every candidate; `listed` adds the decoder's own (weights tuned on base="listed")."""
+    scores = lists.score(weights.onto(lists.features, lenient=lenient))
+    return scores + totals(lists) if listed else scores
+
+
+def reranked(lists: Candidates, weights: Weights, *, lenient: bool = False, listed: bool = False) -> Candidates:
+    """The same lists sorted by the weights, best first, with the new scores."""
+    scores = scores_of(lists, weights, lenient=lenient, listed=listed)
+    owner = np.repeat(np.arange(len(lists.segments)), np.diff(lists.bounds))
+    order = np.lexsort((np.arange(len(lists)), -scores, owner))
+    return replace(lists.take(order, lists.bounds, lists.segments), scores=scores[order])
+
+
+class Reranker:
+    """A recipe as an estimator: fit on lists with references, then predict, rank or score other lists."""
+
+    def __init__(
+        self,
+        recipe: str = "rampion",
+        *,
+        start: Mapping[str, float] | None = None,
+        metric: str | None = None,
+        policy: str | None = None,
+        **settings: Any,
+    ) -> None:
+        self.recipe, self.start, self.metric, self.policy = recipe, start, metric, policy
+        self.settings = settings
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The constructor's arguments; with `deep`, every setting of the recipe too."""
+        given = {"recipe": self.recipe, "start": self.start, "metric": self.metric, "policy": self.policy}
+        chosen = recipe_named(self.recipe, **self.settings)
+        inside = {name: value for name, value in chosen.settings().items() if name not in given}
+        return given | (inside if deep else self.settings)
+
+    def set_params(self, **params: Any) -> Self:
+        for name in ("recipe", "start", "metric", "policy"):
+            if name in params:
+                setattr(self, name, params.pop(name))
+        recipe_named(self.recipe, **params)
+        self.settings = self.settings | params
+        return self
+
+    def fit(
+        self,
+        lists: Lists,
+        references: References | Iterable[Sequence[str]] | None = None,
+        dev: Lists | None = None,
+        dev_references: References | Iterable[Sequence[str]] | None = None,
+    ) -> Self:
+        self.tuned_ = tune(
+            lists,
+            references,
+            recipe=self.recipe,
+            start=self.start,
+            metric=self.metric,
+            policy=self.policy,
+            dev=dev,
+            dev_references=dev_references,
+            **self.settings,
+        )
+        self.weights_ = self.tuned_.weights
+        return self
+
+    def decision_function(self, lists: Candidates) -> NDArray[np.float64]:
+        """The score of every candidate."""
+        return scores_of(lists, self.weights_, listed=self._listed)
+
+    def predict(self, lists: Candidates) -> list[str]:
+        """The best candidate of every segment."""
+        return list(lists.texts.take(picks(lists, self.weights_, listed=self._listed)))
+
+    def rerank(self, lists: Candidates) -> Candidates:
+        return reranked(lists, self.weights_, listed=self._listed)
+
+    def score(self, lists: Candidates, references: References | Iterable[Sequence[str]] | None = None) -> float:
+        """The corpus metric of the predictions, on its reported scale."""
+        arbiter = judge(lists, references, self.tuned_.recipe.metric)
+        return arbiter.batch(lists).corpus_score(picks(lists, self.weights_, listed=self._listed))
+
+    @property
+    def _listed(self) -> bool:
+        return self.tuned_.recipe.base == "listed"

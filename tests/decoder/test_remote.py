@@ -1,0 +1,192 @@
+"""The bundled decoder by shards: who decodes, in what portions and after what faults, changes no bit."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+from contextlib import contextmanager
+from subprocess import TimeoutExpired
+
+import errands
+import numpy as np
+import pytest
+import rampion.decoder.remote as rooms
+from cli.test_train import SETTINGS, corpus, done, files, train  # noqa: F401 - fixtures
+from command import good, rampion, start
+from models.test_leave_one_out import LENGTH
+from models.test_leave_one_out import toy as left
+from rampion.decoder.remote import Spread
+from test_binary_decoder import ORACLE, keyed, same, weights, whole
+from test_count_decoder import large, weighed
+from test_decode import START, decoder, segments, toy
+
+from rampion.errors import RecipeError, StoreError
+from rampion.executors import Coordinator, Job, Patience, Room
+from rampion.executors.local import Local
+from rampion.store.features import Weights
+from rampion.store.text import References, Texts
+
+FEATURES = ["LM,all", "fourteen,word"]
+
+
+@contextmanager
+def spread(room, system, size=7, threads=2, criterion=ORACLE, **patience):
+    with Coordinator(Local(threads), Room(room), Patience(**patience)) as coordinator:
+        yield Spread(system, coordinator, size, criterion)
+
+
+def lines():
+    return Texts.of(segments())
+
+
+def references():
+    return References.of([[toy()[0].dev.target[n] for n in (0,)] for _ in segments()])
+
+
+@pytest.mark.parametrize("size", [1, 7, 64, 1000])
+@pytest.mark.parametrize("features", FEATURES)
+def test_candidates_are_those_of_one_process(tmp_path, features, size):
+    system, given = keyed(features), weights(features)
+    with spread(tmp_path, system.decoder, size) as shards:
+        assert shards.names == system.names
+        assert shards.fingerprint == system.fingerprint
+        assert same(whole(shards.listed(lines(), given, 3)), whole(system.listed(lines(), given, 3)))
+        assert shards.best(lines(), given) == system.best(lines(), given)
+        assert same(whole(shards.bags(lines(), 4)), whole(system.bags(lines(), 4)))
+        wanted = references()
+        assert same(whole(shards.truths(lines(), wanted, 3)), whole(system.truths(lines(), wanted, 3)))
+
+
+def test_lists_are_those_of_one_process(tmp_path):
+    for number, system in enumerate((decoder("fourteen,all"), large())):
+        given = START if number == 0 else weighed()
+        with spread(tmp_path / str(number), system) as shards:
+            found, wanted = shards.decode(segments(), given, 4), system.decode(segments(), given, 4)
+        assert found.texts == wanted.texts
+        assert found.features.names == wanted.features.names
+        for name, array in wanted.lists._asdict().items():
+            assert np.array_equal(getattr(found.lists, name), array), name
+        assert np.array_equal(found.scores, wanted.scores)
+
+
+def test_what_is_left_out_is_left_out_by_shards(tmp_path):
+    *text, blocks = left()
+    system = decoder_of(blocks).leaving_out(*text, LENGTH)
+    given = Weights.of(dict.fromkeys(system.names, 0.3))
+    with spread(tmp_path, system, 5) as shards:
+        found = shards.decode(list(text[0]), given, 3)
+    assert np.array_equal(found.scores, system.decode(list(text[0]), given, 3).scores)
+
+
+def decoder_of(blocks):
+    from rampion.decoder.block_decoder import BlockDecoder
+
+    return BlockDecoder(blocks)
+
+
+def test_of_skipped_shards_there_is_nothing(tmp_path):
+    system, given = keyed(), weights()
+    count = len(segments())
+    with spread(tmp_path, system.decoder, 10, deaths=1, poison="skip") as shards:
+        shards.coordinator.answers = lambda job, tasks, read: (None for _ in tasks)
+        assert shards.best(lines(), given) == Texts.of([""] * count)
+        fired = whole(shards.listed(lines(), given, 3))
+        assert (len(fired.bounds), len(fired.texts), len(fired.keys)) == (count + 1, 0, 0)
+        assert len(shards.decode(segments(), given.own, 2)) == 0
+
+
+def test_templates_of_ones_own_stay_at_home(tmp_path):
+    system = decoder()
+    system.templates.add("Mine", lambda source, target: [source[:1]])
+    with spread(tmp_path, system) as shards, pytest.raises(RecipeError, match="Mine is a function of this process"):
+        shards.best(lines(), START)
+
+
+def test_one_job_after_another(tmp_path):
+    """What earlier jobs have left is no part of later ones."""
+    system, given = keyed(), weights()
+    with spread(tmp_path, system.decoder) as shards:
+        for k in (2, 3, 2):
+            assert same(whole(shards.listed(lines(), given, k)), whole(system.listed(lines(), given, k)))
+        squares = shards.coordinator.answers(Job("squares"), errands.tasks(3), errands.read)
+        assert len(list(squares)) == 3
+
+
+@pytest.mark.parametrize("executor", ["local,threads=3", pytest.param("dask,workers=2", marks=pytest.mark.slow)])
+def test_training_ends_in_the_same_bits(corpus, done, tmp_path, executor):  # noqa: F811 - fixtures
+    if executor.startswith("dask"):
+        pytest.importorskip("distributed")
+    code, _, err = train(corpus, tmp_path / "run", "--executor", f"{executor},size=20")
+    assert code == 0, err
+    assert files(tmp_path / "run") == files(done[0])
+    assert not list((tmp_path / "run" / "shards" / "results").iterdir())
+    told = good("status", tmp_path / "run")
+    assert "ended" in told
+    assert "candidates: 150 of 150 segments (100 %)" in told
+
+
+@pytest.mark.slow
+def test_killed_again_and_again_it_ends_in_the_same_bits(corpus, done, tmp_path):  # noqa: F811 - fixtures
+    system = corpus.parent / "done" / "system"
+    command = ["train", corpus, "--out", tmp_path / "run", "--system", system, *SETTINGS]
+    command += ["--executor", "local,size=10", "--resume"]
+    for seconds in (1.0, 1.3, 1.6, 2.0, 2.5):
+        process = start(*command)
+        try:
+            process.wait(seconds)
+        except TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+        process.communicate()
+    code, _, err = rampion(*command)
+    assert code == 0, err
+    assert files(tmp_path / "run") == files(done[0])
+
+
+def test_the_command_decodes_as_without(corpus, done, tmp_path):  # noqa: F811 - fixtures
+    blocks, lm = (done[0] / "system" / name for name in ("system.blocks", "system.lm"))
+    asked = ["decode", corpus / "dev.src", "--blocks", blocks, "--lm", lm]
+    for name, more in {"best": [], "lists": ["--nbest"], "oracle": ["--oracle", corpus / "dev.tgt.0"]}.items():
+        made = [tmp_path / f"{name}.{n}" for n in (1, 2)]
+        for path, executor in zip(made, ([], ["--executor", "local,size=9", "--run", tmp_path / "run"]), strict=True):
+            out = ["--nbest", path] if name == "lists" else [*more, "--out", path]
+            good(*asked, *out, *executor)
+        assert made[0].read_bytes() == made[1].read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        (["--executor", "local"], "--executor and --run DIR go together"),
+        (["--run", "x"], "--executor and --run DIR go together"),
+        (["--executor", "local", "--run", "x", "--lattice", "l"], "--lattice is made here and not by an executor"),
+        (["--executor", "none", "--run", "x"], "the executor 'none' is none of local, dask and an address"),
+    ],
+)
+def test_bad_input(corpus, done, tmp_path, monkeypatch, more, sentence):  # noqa: F811 - fixtures
+    monkeypatch.chdir(tmp_path)
+    code, _, err = rampion("decode", corpus / "dev.src", "--blocks", done[0] / "system" / "system.blocks", *more)
+    assert code == 2
+    assert sentence in err
+    assert len(err.splitlines()) <= 2  # the other is a note on the language model
+
+
+def test_status_of_what_is_no_run(tmp_path):
+    code, _, err = rampion("status", tmp_path)
+    assert code == 2
+    assert "holds no run with an executor; name the folder given with --out, or --run" in err
+    shutil.rmtree(tmp_path)
+
+
+def test_what_was_asked_before_a_decoder_that_cannot_be_opened_is_opened_again(monkeypatch):
+    def opened(files, settings):
+        if settings["options"] == 0:
+            raise StoreError("damaged")
+        return settings
+
+    monkeypatch.setattr(rooms, "_Opened", opened)
+    shelf = rooms._Shelf()
+    first = shelf.opened({}, {"options": 1})
+    assert shelf.opened({}, {"options": 1, "k": 7}) is first
+    with pytest.raises(StoreError):
+        shelf.opened({}, {"options": 0})
+    assert shelf.opened({}, {"options": 1}) == {"options": 1}

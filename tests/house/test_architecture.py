@@ -1,0 +1,147 @@
+"""The house's laws, read from the syntax trees: what may import what, and what no room may hold."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# A package imports only from itself, from rows above its own, and from its own row.
+FLOW = (
+    "arrays threads timing console",
+    "store",
+    "formats metrics",
+    "losses executors",
+    "sets",
+    "optim",
+    "training",
+    "runs analysis",
+    "report",
+    "decoder",
+    "apps",
+    "experiments",
+    "cli",
+    "__init__ __main__",
+)
+DECODER_FLOW = (
+    "text",
+    "alignment",
+    "models",
+    "features",
+    "search",
+    "block_decoder",
+    "explain binary_decoder count_decoder",
+    "remote system",
+    "__init__",
+)
+RANK = {room: rank for rank, rooms in enumerate(FLOW) for room in rooms.split()}
+DECODER_RANK = {room: rank for rank, rooms in enumerate(DECODER_FLOW) for room in rooms.split()}
+EVERYWHERE = {"errors", "protocols", "_kernels", "__version__", "citations"}
+KERNELS = {"_core", "_reference"}
+UNSAFE = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "marshal", "shelve"}
+
+MODULES = sorted(path.relative_to(ROOT) for room in ("rampion", "decoder") for path in (ROOT / room).rglob("*.py"))
+COMPILED = sorted(path.relative_to(ROOT) for room in ("rampion", "decoder") for path in (ROOT / room).rglob("*.pyx"))
+
+
+def name_of(path: Path) -> str:
+    """The name under which a module is imported: decoder/search/cube.py is rampion.decoder.search.cube."""
+    parts = ("rampion", *path.parts) if path.parts[0] == "decoder" else path.parts
+    return ".".join(parts).removesuffix(".py").removesuffix(".__init__")
+
+
+def room_of(module: str, package: str = "rampion") -> str:
+    """The part of a package in which a module stands: rampion.metrics.bleu stands in metrics, rampion in __init__."""
+    return [*module.removeprefix(package).split("."), "__init__"][1]
+
+
+def imports(tree: ast.AST) -> Iterator[tuple[str, int]]:
+    """Every module imported anywhere in the tree, with its line; `from rampion import store` is rampion.store."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"line {node.lineno}: write the whole name of the module"
+            whole = node.module in {"rampion", "rampion.decoder"}
+            names = [f"{node.module}.{alias.name}" for alias in node.names] if whole else [node.module]
+            yield from ((name, node.lineno) for name in names)
+
+
+def is_for_types(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+
+
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse((ROOT / path).read_text("utf-8"), str(path))
+
+
+def test_the_flow_names_every_room():
+    for package, ranks, folder in (("rampion", RANK, ROOT / "rampion"), ("decoder", DECODER_RANK, ROOT / "decoder")):
+        rooms = {path.stem for path in folder.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+        placed = ranks.keys() - {"decoder"} | EVERYWHERE | KERNELS
+        assert rooms <= placed, f"{package}: give {rooms - placed} a place in the flow"
+        assert ranks.keys() - {"decoder"} <= rooms, f"{package}: {ranks.keys() - rooms} are not there"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=str)
+def test_imports_flow_one_way(path):
+    tree, room = tree_of(path), room_of(name_of(path))
+    typed = {line for node in ast.walk(tree) if is_for_types(node) for part in node.body for _, line in imports(part)}
+    for module, line in imports(tree):
+        target = room_of(module)
+        if module.split(".")[0] != "rampion" or target in EVERYWHERE or target == room:
+            continue
+        where = f"{path}:{line} imports {module}"
+        if line in typed and room in KERNELS | {"protocols", "_kernels", "console"}:
+            continue
+        if target in KERNELS:
+            assert room in KERNELS | {"_kernels"}, f"{where}: _kernels is the only door to the kernels"
+        else:
+            assert RANK.get(target, 99) <= RANK.get(room, -1), f"{where}: imports go one way, see FLOW"
+
+
+@pytest.mark.parametrize("path", [path for path in MODULES if path.parts[0] == "decoder"], ids=str)
+def test_imports_of_the_decoder_flow_one_way(path):
+    package = "rampion.decoder"
+    room = room_of(name_of(path), package)
+    for module, line in imports(tree_of(path)):
+        if not module.startswith(package):
+            continue
+        where, target = f"{path}:{line} imports {module}", room_of(module, package)
+        if target in KERNELS:
+            assert room in KERNELS | {"_kernels"}, f"{where}: _kernels is the only door to the kernels"
+        elif target != "_kernels" and room not in KERNELS:
+            assert DECODER_RANK.get(target, 99) <= DECODER_RANK[room], f"{where}: imports go one way, see DECODER_FLOW"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=str)
+def test_no_print_no_assert_no_pickle(path):
+    tree = tree_of(path)
+    for module, line in imports(tree):
+        assert module.split(".")[0] not in UNSAFE, f"{path}:{line}: {module} runs code from a file"
+    for node in ast.walk(tree):
+        assert not isinstance(node, ast.Assert), f"{path}:{node.lineno}: raise an error that says what was expected"
+        assert not (isinstance(node, ast.Name) and node.id == "print"), f"{path}:{node.lineno}: print"
+        if isinstance(node, ast.keyword) and node.arg == "allow_pickle":
+            assert ast.unparse(node.value) == "False", f"{path}:{node.lineno}: pickle"
+
+
+FORBIDDEN = {
+    "a directive comment": r"^\s*#\s*(cython|distutils)\s*:",
+    "a class": r"^\s*(cdef\s+)?class\b",
+    "an import of Python": r"^\s*(import|from\s+\S+\s+import)\b",
+    "an exception or message": r"^\s*(raise|assert|print)\b",
+    "a handler": r"^\s*try\s*:",
+}
+
+
+@pytest.mark.parametrize("what", FORBIDDEN)
+@pytest.mark.parametrize("path", COMPILED, ids=str)
+def test_kernels_hold_loops_only(path, what):
+    found = re.search(FORBIDDEN[what], (ROOT / path).read_text("utf-8"), re.MULTILINE)
+    assert found is None, f"{path} holds {what}: {found[0]!r}"

@@ -1,0 +1,419 @@
+"""Shards that learn on workers end in the bits of those that learn here, whoever has them and whatever happens."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from fake import FakeDecoder, text
+
+from rampion.errors import InputError, StoreError, TuningError
+from rampion.executors import Coordinator, Patience, Room, Task
+from rampion.executors.local import Local
+from rampion.executors.tasks import Place, forget, kept
+from rampion.formats import container
+from rampion.losses.ranking import COSTMARGIN, PERCEPTRON, Ranking, Regression
+from rampion.runs.sets_run import Run
+from rampion.sets.records import Keyed
+from rampion.sets.selection import Packing
+from rampion.training.mixing import CHANGED, START, Here, Mixing, _Shelf
+from rampion.training.recipes import SETS, SetRecipe
+from rampion.training.relevant import Frozen, Relevant, train
+
+TEXT = text((12, 3, 3))
+QUICK = SETS["costmargin"].set(iterations=3, epochs=4, rate=0.05, seed=3, shards=3)
+RECIPES = {
+    "truths apart": QUICK,
+    "windows": QUICK.set(window=4, shards=2),
+    "warm": QUICK.set(restart=False, k=2),
+    "pulled to 0": QUICK.set(l2=0.5),
+    "every truth": replace(QUICK, loss=replace(COSTMARGIN, every=True)),
+    "truths among alternatives": replace(QUICK, loss=PERCEPTRON),
+    "both kinds": QUICK.set(learn="both"),
+    "regression": replace(QUICK, loss=Regression()),
+    "real-valued": SETS["costmargin-dense"].set(iterations=3, epochs=4, rate=0.02, text="train", shards=3),
+    "more shards than segments": QUICK.set(shards=30),
+}
+
+
+def run(folder: Path, recipe: SetRecipe, resume: bool = False, **options) -> Run:
+    decoder = FakeDecoder()
+    asked = recipe.settings(), [], {"corpus": TEXT.fingerprint, "decoder": decoder.fingerprint}
+    one = Run.resume(folder, *asked, ()) if resume else Run.begin(folder, *asked)
+    fixed = {"Odd": 0.25} if recipe.learn == "both" else {"Right": 0.1, "Odd": 0.0}
+    train(recipe, decoder, TEXT, one, **{"fixed": {} if recipe.learn == "real" else fixed} | options)
+    return one
+
+
+def bits(folder: Path) -> dict[str, bytes]:
+    """All that a run has found, but for times."""
+    files = {path.name: path.read_bytes() for part in ("sets", "weights") for path in (folder / part).iterdir()}
+    events = [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
+    told = [{key: value for key, value in one.items() if key not in ("seconds", "memory")} for one in events]
+    return files | {"events": json.dumps(told).encode()}
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory):
+    """The bits of a run that learns here."""
+    found = {}
+
+    def made(recipe: SetRecipe) -> dict[str, bytes]:
+        if recipe not in found:
+            folder = tmp_path_factory.mktemp("here") / "run"
+            run(folder, recipe)
+            found[recipe] = bits(folder)
+        return found[recipe]
+
+    return made
+
+
+def coordinated(folder: Path, executor=None, **patience) -> Coordinator:
+    return Coordinator(executor or Local(2), Room(folder), Patience(**patience))
+
+
+# The same bits
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_workers_find_the_bits_of_threads(name, here, tmp_path):
+    with coordinated(tmp_path / "room") as coordinator:
+        run(tmp_path / "run", RECIPES[name], coordinator=coordinator)
+    assert bits(tmp_path / "run") == here(RECIPES[name])
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_any_number_of_threads(threads, here, tmp_path):
+    with coordinated(tmp_path / "room", Local(threads)) as coordinator:
+        run(tmp_path / "run", QUICK, coordinator=coordinator)
+    assert bits(tmp_path / "run") == here(QUICK)
+
+
+def test_weights_of_a_base_stay(tmp_path):
+    run(tmp_path / "base", QUICK.set(shards=1))
+    binary = Run.open(tmp_path / "base").keyed()
+    base = Keyed(binary.table, {"Odd": 0.3})
+    recipe = replace(RECIPES["real-valued"], start="bag", truths=2)
+    run(tmp_path / "here", recipe, base=base)
+    with coordinated(tmp_path / "room") as coordinator:
+        run(tmp_path / "run", recipe, base=base, coordinator=coordinator)
+    assert bits(tmp_path / "run") == bits(tmp_path / "here")
+
+
+def test_sets_that_memory_cannot_hold(here, tmp_path):
+    with coordinated(tmp_path / "room") as coordinator:
+        run(tmp_path / "run", QUICK, coordinator=coordinator, spill=tmp_path)
+    assert bits(tmp_path / "run") == here(QUICK)
+
+
+def test_a_single_shard_learns_here(tmp_path):
+    recipe = QUICK.set(shards=1, iterations=1)
+    run(tmp_path / "here", recipe)
+    with coordinated(tmp_path / "room") as coordinator:
+        run(tmp_path / "run", recipe, coordinator=coordinator)
+        assert [entry["event"] for entry in coordinator.room.journal.entries()] == ["opened"]
+    assert bits(tmp_path / "run") == bits(tmp_path / "here")
+
+
+def test_a_run_goes_on_with_other_workers(here, tmp_path):
+    """First it has threads, then workers, then threads again."""
+    for iterations, workers in ((1, False), (2, True), (3, False)):
+        recipe = QUICK.set(iterations=iterations)
+        with coordinated(tmp_path / "room") as coordinator:
+            asked = recipe.settings() | {"iterations": 3}, [], {"corpus": TEXT.fingerprint, "decoder": ""}
+            begin = Run.begin if iterations == 1 else Run.resume
+            one = begin(tmp_path / "run", *asked, *([] if iterations == 1 else [()]))
+            train(
+                recipe, FakeDecoder(), TEXT, one, fixed={"Right": 0.1, "Odd": 0.0},
+                coordinator=coordinator if workers else None,
+            )  # fmt: skip
+    assert bits(tmp_path / "run") == here(QUICK)
+
+
+class Scattered(Local):
+    """Workers who know nothing: whatever they keep is lost before every task."""
+
+    def send(self, worker: str, task: Task) -> None:
+        forget(self.room.path / "results")
+        super().send(worker, task)
+
+
+def test_workers_that_keep_nothing(here, tmp_path):
+    with coordinated(tmp_path / "room", Scattered(2)) as coordinator:
+        run(tmp_path / "run", QUICK, coordinator=coordinator)
+    assert bits(tmp_path / "run") == here(QUICK)
+
+
+class Damaging(Local):
+    """Some results are not as they were written."""
+
+    def hear(self, seconds: float):
+        for result in (self.room.path / "results").glob("[0-9a-f]*"):
+            if result.name[0] in "0123" and result.name not in self.stuck:
+                self.stuck.add(result.name)
+                with open(result, "r+b") as file:
+                    file.seek(200)
+                    file.write(b"\x55" * 8)
+        return super().hear(seconds)
+
+
+def test_results_that_are_damaged_are_made_again(here, tmp_path):
+    with coordinated(tmp_path / "room", Damaging(2)) as coordinator:
+        run(tmp_path / "run", QUICK, coordinator=coordinator)
+        assert any(entry["event"] == "damaged" for entry in coordinator.room.journal.entries())
+    assert bits(tmp_path / "run") == here(QUICK)
+
+
+# Who has what
+
+
+def packed(tmp_path: Path, recipe: SetRecipe = QUICK):
+    """Sets of a run of one iteration: a function that gives them to a learner."""
+    one = run(tmp_path / "sets", recipe.set(iterations=1))
+    frozen, names = Frozen.of(recipe, FakeDecoder().names, {"Right": 0.1, "Odd": 0.0}, None), FakeDecoder().names
+    packing = frozen.packing(recipe, names)
+
+    def given(learner):
+        sets = Relevant(recipe, frozen, packing, one.sets, TEXT.learn, learner)
+        sets.pack()
+        return sets
+
+    return packing, given
+
+
+def test_what_is_told_of_epochs_is_the_same(tmp_path):
+    packing, given = packed(tmp_path)
+    told = [[], []]
+    threads = Here(packing, QUICK.solver, len(TEXT.learn.source))
+    with coordinated(tmp_path / "room") as coordinator:
+        workers = Mixing(coordinator, packing, QUICK.solver, len(TEXT.learn.source))
+        for learner, rows in ((threads, told[0]), (workers, told[1])):
+            given(learner).learn(1, None, lambda *row, rows=rows: rows.append(row))
+    assert told[0] == told[1]
+    assert [row[0] for row in told[0]] == [1, 2, 3, 4]
+
+
+def test_the_weights_to_start_from_stay_as_they_are(tmp_path):
+    packing, given = packed(tmp_path)
+    with coordinated(tmp_path / "room") as coordinator:
+        learner = Mixing(coordinator, packing, QUICK.solver, len(TEXT.learn.source))
+        start = np.linspace(0, 1, given(learner).numbers.awake + 1, dtype=np.float32)
+        before = start.copy()
+        learnt, _ = learner.learn(1, start, np.zeros(0), lambda *_: None)
+    assert start.tolist() == before.tolist() != learnt.tolist()
+
+
+def test_a_worker_keeps_its_shards_from_epoch_to_epoch_and_from_part_to_part(tmp_path, monkeypatch):
+    from rampion.sets import selection
+
+    calls = Counter()
+    take = selection.Packed.take
+    monkeypatch.setattr(selection.Packed, "take", lambda *given: calls.update([given[1]]) or take(*given))
+    with coordinated(tmp_path / "room") as coordinator:
+        run(tmp_path / "run", QUICK, coordinator=coordinator)
+        shelf = kept(coordinator.room.place.result("x"), _Shelf)
+        assert sorted(shelf.shards) == [0, 1, 2]
+        assert len({id(shard.packed.numbers.places) for shard in shelf.shards.values()}) == 1
+    assert calls == {"oracle": 3, "000": 3, "001": 3, "002": 3}
+    assert not kept(coordinator.room.place.result("x"), _Shelf).shards
+
+
+def test_shards_that_went_elsewhere_are_forgotten(tmp_path):
+    packing, given = packed(tmp_path)
+    with coordinated(tmp_path / "room") as coordinator:
+        learner = Mixing(coordinator, packing, QUICK.solver, len(TEXT.learn.source))
+        sets = given(learner)
+        sets.learn(1, None, lambda *_: None)
+        shelf = kept(coordinator.room.place.result("x"), _Shelf)
+        gone = shelf.shards[0]
+        gone.when -= 2
+        shelf.shards[7] = gone
+        sets.learn(2, None, lambda *_: None)
+        assert sorted(shelf.shards) == [0, 1, 2]
+        assert shelf.shards[0] is not gone
+
+
+def test_what_a_packing_tells_makes_it_again():
+    for loss in (COSTMARGIN, Ranking(margin=0.3, every=True), Regression()):
+        packing = Packing(loss, ("B", "A"), {"C": 0.1, "A": 1 / 3}, True)
+        again = Packing.of(json.loads(json.dumps(packing.told())))
+        assert again == packing
+        assert list(again.own) == ["C", "A"]
+
+
+def test_a_shard_that_is_given_up_moves_nothing(tmp_path):
+    """The mean is that of a training whose shard has no segments."""
+    packing, given = packed(tmp_path)
+
+    class Deadly(Local):
+        def send(self, worker: str, task: Task) -> None:
+            if task.shard:
+                super().send(worker, task)
+
+    with coordinated(tmp_path / "room", Deadly(4), deadline=0.5, deaths=1, poison="skip") as coordinator:
+        learner = Mixing(coordinator, packing, QUICK.set(epochs=2).solver, len(TEXT.learn.source))
+        sets, told = given(learner), []
+        sets.learn(1, None, lambda *row: told.append(row))
+        assert learner.without == {0}
+        assert [one.split(",")[:2] for one in coordinator.skipped] == [["shard 0", " lines 1 to 4 of the text"]]
+    assert len(told) == 2
+    assert told[0][2] > 0
+
+
+# On workers of Dask
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 2])
+def test_workers_of_dask(workers, here, tmp_path):
+    pytest.importorskip("distributed")
+    from rampion.executors.dask import Cluster
+
+    with coordinated(tmp_path / "room", Cluster(workers=workers)) as coordinator:
+        for name in ("truths apart", "windows", "both kinds"):
+            run(tmp_path / name, RECIPES[name], coordinator=coordinator)
+            assert bits(tmp_path / name) == here(RECIPES[name])
+
+
+@pytest.mark.slow
+def test_workers_that_do_not_see_the_folder(here, tmp_path, monkeypatch):
+    """Files come by way of the scheduler, which keeps none that is no longer needed."""
+    distributed = pytest.importorskip("distributed")
+    from rampion.executors.dask import Cluster
+
+    monkeypatch.setattr(Place, "shared", False)
+    quiet = {"dashboard_address": "127.0.0.1:0", "scheduler_kwargs": {"dashboard": False}, "silence_logs": 50}
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, **quiet) as cluster,
+        coordinated(tmp_path / "room", Cluster(cluster.scheduler_address)) as coordinator,
+    ):
+        run(tmp_path / "run", QUICK, coordinator=coordinator)
+        held = cluster.scheduler.plugins["rampion-depot"].held()
+        assert sorted(held) == sorted(path.name for path in (tmp_path / "room" / "blobs").iterdir())
+    assert bits(tmp_path / "run") == here(QUICK)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kills", [1, 5])
+def test_workers_that_are_killed(kills, here, tmp_path, monkeypatch):
+    """SIGKILL of a worker that has shards, once or again and again; others take over."""
+    pytest.importorskip("distributed")
+    from rampion.executors.dask import Cluster
+
+    executor, left, sent = Cluster(workers=2), [kills], [0]
+    send = executor.send
+
+    def sending(worker: str, task: Task) -> None:
+        send(worker, task)
+        sent[0] += 1
+        if left[0] and sent[0] % 7 == 6:
+            pids = [pid for pid in executor.client.run(os.getpid, on_error="ignore").values() if isinstance(pid, int)]
+            if pids:
+                left[0] -= 1
+                os.kill(pids[sent[0] % len(pids)], signal.SIGKILL)
+
+    monkeypatch.setattr(executor, "send", sending)
+    with coordinated(tmp_path / "room", executor, deaths=10) as coordinator:
+        run(tmp_path / "run", QUICK, coordinator=coordinator)
+        assert any(entry["event"] == "lost" for entry in coordinator.room.journal.entries())
+    assert left == [0]
+    assert bits(tmp_path / "run") == here(QUICK)
+
+
+# Who takes which shard
+
+
+class Noted(Local):
+    """Who was sent what, by name of worker."""
+
+    def open(self, room: Room) -> None:
+        self.sent = []
+        super().open(room)
+
+    def send(self, worker: str, task: Task) -> None:
+        self.sent.append((worker, task.shard, json.loads(task.settings)["epoch"]))
+        super().send(worker, task)
+
+
+def test_shards_stay_with_their_worker_and_are_shared_out_evenly(tmp_path):
+    packing, given = packed(tmp_path)
+    executor = Noted(2)
+    with coordinated(tmp_path / "room", executor) as coordinator:
+        recipe = QUICK.set(shards=4, epochs=6)
+        learner = Mixing(coordinator, packing, recipe.solver, len(TEXT.learn.source))
+        given(learner).learn(1, None, lambda *_: None)
+        late = [{(worker, shard) for worker, shard, epoch in executor.sent if epoch == e} for e in (3, 4, 5)]
+        assert late[0] == late[1] == late[2]
+        assert sorted(Counter(worker for worker, _ in late[0]).values()) == [2, 2]
+        # a worker that comes later takes over some
+        coordinator.executor._begin()
+        executor.sent.clear()
+        learner.learn(2, *(np.zeros(size, dtype) for size, dtype in ((learner.awake + 1, "f4"), (0, "f8"))), print)
+        last = [worker for worker, _, epoch in executor.sent if epoch == 5]
+        assert sorted(Counter(last).values()) == [1, 1, 2]
+
+
+# What is refused
+
+
+def test_weights_beyond_all_bounds(tmp_path):
+    recipe = SETS["regression"].set(iterations=1, epochs=40, rate=1e30, shards=2)
+    with (
+        coordinated(tmp_path / "room") as coordinator,
+        pytest.raises(TuningError, match=r"the weights grew beyond all bounds in epoch \d+; use a rate below 1e\+30"),
+    ):
+        run(tmp_path / "run", recipe, coordinator=coordinator)
+
+
+def test_weights_that_do_not_fit(tmp_path):
+    packing, given = packed(tmp_path)
+    with coordinated(tmp_path / "room") as coordinator:
+        learner = Mixing(coordinator, packing, QUICK.solver, len(TEXT.learn.source))
+        given(learner)
+        with pytest.raises(InputError, match="3 weights of places and 0 of real-valued features; expected"):
+            learner.learn(1, np.zeros(3, np.float32), np.zeros(0), lambda *_: None)
+
+
+def test_a_start_of_other_features_is_refused_by_a_worker(tmp_path, monkeypatch):
+    packing, given = packed(tmp_path)
+    write = container.write
+
+    def short(path, kind, arrays, *rest):
+        write(path, kind, arrays | {"weights": arrays["weights"][:3]} if kind == START else arrays, *rest)
+
+    monkeypatch.setattr(container, "write", short)
+    with coordinated(tmp_path / "room") as coordinator:
+        learner = Mixing(coordinator, packing, QUICK.solver, len(TEXT.learn.source))
+        with pytest.raises(StoreError, match="these weights are not of these features"):
+            given(learner).learn(1, None, lambda *_: None)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"values": np.zeros(3, np.float32)}, "is no answer to what was asked"),
+        ({"own": np.zeros(3)}, "is no answer to what was asked"),
+        ({"places": np.array([1 << 30], np.uint32), "values": np.zeros(1, np.float32)}, "is no answer"),
+        ({"met": None}, "lacks a part of what an epoch answers"),
+    ],
+)
+def test_answers_that_do_not_fit(change, sentence, tmp_path, monkeypatch):
+    packing, given = packed(tmp_path)
+    write = container.write
+
+    def strange(path, kind, arrays, *rest, **more):
+        if kind == CHANGED:
+            arrays = {name: array for name, array in (arrays | change).items() if array is not None}
+        write(path, kind, arrays, *rest, **more)
+
+    monkeypatch.setattr(container, "write", strange)
+    with coordinated(tmp_path / "room") as coordinator:
+        learner = Mixing(coordinator, packing, QUICK.solver, len(TEXT.learn.source))
+        with pytest.raises(StoreError, match=sentence):
+            given(learner).learn(1, None, lambda *_: None)
