@@ -13,7 +13,7 @@ from rampion._core.types cimport id_t, real, row_t
 cdef enum:
     START = 1  # the item that all derivations begin with; 0 stands for none
 
-cdef packed struct node_t:  # NODE of decoder/kbest.py
+cdef packed struct node_t:  # NODE of search/kbest.py
     row_t size    # of its heap, -1 before there is one
     id_t best     # its first item
     id_t last     # the item found last

@@ -39,7 +39,7 @@ HYPOTHESIS = np.dtype(
     ]
 )
 ENTRY = np.dtype([("key", "f8"), ("slot", "i8")])
-STACK = np.dtype([("threshold", "f8"), ("size", "i8"), ("settled", "i8"), ("used", "i8")])
+STACK = np.dtype([("threshold", "f8"), ("size", "i8"), ("settled", "i8")])
 
 
 class Truth(NamedTuple):
@@ -73,13 +73,11 @@ class Work(NamedTuple):
     at: Ids
     moves: Ids
     letters: Ids
-    vacant: Ids
     grams: NDArray[Any]
     phrases: NDArray[Any]
     scales: NDArray[np.float64]
     stacks: NDArray[Any]
     entries: NDArray[Any]
-    spare: NDArray[Any]
     hypotheses: NDArray[Any]
     bits: NDArray[np.uint64]
 
@@ -176,13 +174,11 @@ class Oracle:
             np.empty(reference, np.uint32),
             np.empty((3 * reference + 1) * (reference + 1), np.uint32),
             np.empty(int(np.diff(letters[ends]).max()), np.uint32),
-            np.empty(slots, np.uint32),
             np.empty(ORDER * reference + 1, GRAM),
             np.empty(int(np.diff(ends).max()), PHRASE),
             np.empty(stacks * (2 * longest + 16)),
             np.empty(stacks, STACK),
-            np.empty(slots, ENTRY),
-            np.empty(room, ENTRY),
+            np.empty(slots + room, ENTRY),  # and room to sort in
             np.empty(slots, HYPOTHESIS),
             np.empty((slots, ORDER * reference // 64 + 1), np.uint64),
         )
