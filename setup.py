@@ -89,7 +89,7 @@ setup(
             build_dir=FOLDER,
             include_path=[".", f"{FOLDER}/include"],
             quiet=True,
-            nthreads=os.cpu_count() or 1,
+            nthreads=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
         ),
     ],
     options={"build": {"build_base": FOLDER}, "build_ext": {"parallel": True}},

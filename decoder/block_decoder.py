@@ -23,7 +23,7 @@ from rampion.decoder.search.kbest import Said, kbest, said
 from rampion.decoder.search.lattice import Lattice
 from rampion.decoder.search.model import FLUENCY, Model
 from rampion.decoder.search.oracle import Oracle, truth
-from rampion.decoder.search.search import Search, in_order, search
+from rampion.decoder.search.search import Search, search
 
 from rampion.errors import RecipeError
 from rampion.sets.records import Keyed, Weighing
@@ -32,6 +32,7 @@ from rampion.store.features import Weights
 from rampion.store.keys import Keys
 from rampion.store.names import Names
 from rampion.store.text import References, Texts
+from rampion.threads import in_order
 
 Reals = NDArray[np.float64]
 Offsets = NDArray[np.int64]

@@ -1,26 +1,78 @@
-"""Work on threads whose result is the same for any number of them: every item has an answer of its own."""
+"""Work on threads. Every item has a result of its own, so the results are the same for any number of threads."""
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
 from typing import TypeVar
 
 Item = TypeVar("Item")
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 
 def processors() -> int:
-    """Those that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """The number of processors that this process may use: its CPU affinity, and the CPU quota of its control group."""
+    here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, math.ceil(min(here, quota())))
 
 
-def each(work: Callable[[Item], Answer], items: Iterable[Item], threads: int | None = None) -> list[Answer]:
-    """The answers in the order of the items; one thread for each processor unless told otherwise."""
+@cache
+def quota(groups: Path = Path("/proc/self/cgroup"), root: Path = Path("/sys/fs/cgroup")) -> float:
+    """The CPUs that the control groups of this process allow it, of version 2 or 1; infinite if there is no limit."""
+    least = math.inf
+    for line in _read(groups).splitlines():
+        _, controllers, path = line.split(":", 2)
+        if controllers and "cpu" not in controllers.split(","):
+            continue
+        home = root / controllers if controllers else root
+        folder = home / path.lstrip("/")
+        # A container may see its own group as the root of the file system, so folders that are not there are no error.
+        for group in (folder, *folder.parents):
+            if controllers:
+                limit, period = (_read(group / f"cpu.cfs_{name}_us").strip() for name in ("quota", "period"))
+            else:
+                limit, _, period = _read(group / "cpu.max").strip().partition(" ")
+            if limit.isdigit() and period.isdigit() and int(limit) and int(period):
+                least = min(least, int(limit) / int(period))
+            if group == home:
+                break
+    return least
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except OSError:
+        return ""
+
+
+def each(work: Callable[[Item], Result], items: Iterable[Item], threads: int | None = None) -> list[Result]:
+    """The results in the order of the items; one thread for each processor unless told otherwise."""
     items = list(items)
-    wanted = min(threads or processors(), len(items))
-    if wanted < 2:
-        return list(map(work, items))
-    with ThreadPoolExecutor(wanted) as pool:
-        return list(pool.map(work, items))
+    return list(in_order(work, items, min(threads or processors(), len(items)), len(items)))
+
+
+def in_order(
+    work: Callable[[Item], Result], items: Iterable[Item], threads: int, ahead: int | None = None
+) -> Iterator[Result]:
+    """The results in the order of the items, which are taken up a few ahead: by default two for each thread."""
+    if threads < 2:
+        yield from map(work, items)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        waiting: deque[Future[Result]] = deque()
+        try:
+            for item in items:
+                waiting.append(pool.submit(work, item))
+                if len(waiting) > (2 * threads if ahead is None else ahead):
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:  # after an error nothing new begins
+            for future in waiting:
+                future.cancel()

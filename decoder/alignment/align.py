@@ -8,7 +8,6 @@ by word; those of both are symmetrised.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -26,6 +25,7 @@ from rampion.formats import container
 from rampion.formats.files import FilePath
 from rampion.store.names import Names
 from rampion.store.text import Texts
+from rampion.threads import processors
 
 Offsets = NDArray[np.int64]
 Ids = NDArray[np.uint32]
@@ -355,7 +355,7 @@ class _Corpus:
 
 @contextmanager
 def _corpus(source: Words, target: Words, threads: int | None) -> Iterator[_Corpus]:
-    threads = threads or os.cpu_count() or 1
+    threads = threads or processors()
     with ThreadPoolExecutor(threads) as pool:
         yield _Corpus(source, target, pool, threads)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -19,6 +18,7 @@ from rampion.errors import InputError
 from rampion.metrics.bleu import ORDER, Bleu
 from rampion.store.names import Names
 from rampion.store.text import References, Texts
+from rampion.threads import in_order
 
 Offsets = NDArray[np.int64]
 Ids = NDArray[np.uint32]
@@ -150,11 +150,10 @@ class Oracle:
             return found
 
         parts = []
-        with ThreadPoolExecutor(threads) as pool:
-            for part in pool.map(shard, range(0, count, SHARD)):
-                parts.append(part)
-                if progress:
-                    progress(min(len(parts) * SHARD, count))
+        for part in in_order(shard, range(0, count, SHARD), threads):
+            parts.append(part)
+            if progress:
+                progress(min(len(parts) * SHARD, count))
         return self._joined(parts)
 
     def _room(

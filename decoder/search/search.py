@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
@@ -157,21 +154,6 @@ def search(sentences: Sentences, options: Options, model: Model, settings: Searc
             return _cut(graph, nodes, edges)
         room *= 1 if done > before else 2
         graph = _longer(_cut(graph, nodes, edges), max(2 * len(graph.origins), edges * (count + 2) // max(done, 1)))
-
-
-def in_order(work: Callable[[_Item], _Result], items: Iterable[_Item], threads: int) -> Iterator[_Result]:
-    """The results of all items in their order, computed by so many threads, a few items ahead."""
-    if threads == 1:
-        yield from map(work, items)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        ahead: deque[Future[_Result]] = deque()
-        for item in items:
-            ahead.append(pool.submit(work, item))
-            if len(ahead) > 2 * threads:
-                yield ahead.popleft().result()
-        while ahead:
-            yield ahead.popleft().result()
 
 
 def _room(sentences: int, room: int) -> Graph:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -12,6 +11,7 @@ import typer
 
 from rampion.apps.inputs import order_of
 from rampion.errors import RecipeError
+from rampion.threads import processors
 
 if TYPE_CHECKING:
     from rampion.executors import Coordinator
@@ -149,7 +149,7 @@ class Wanted:
             "features": self.features or "fourteen",
             "settings": Search(beam, 10 * beam, reordering=order),
             "options": self.options or 20,
-            "threads": self.threads or os.cpu_count() or 1,
+            "threads": self.threads or processors(),
             "progress": tick,
         }
         if self.system:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
@@ -16,6 +15,7 @@ from rampion.apps.inputs import changed, order_of
 from rampion.cli import app
 from rampion.cli.executor import Executor, team
 from rampion.cli.options import Json
+from rampion.threads import processors
 
 if TYPE_CHECKING:
     from rampion.training.relevant import Iteration
@@ -171,7 +171,7 @@ def train(
     chosen = chosen.set(**{name: value for name, value in shorthand.items() if value is not None})
     order = order_of(reordering)
     limit, weights = _bytes(memory), dict(map(_fixed, fixed or []))
-    threads = threads or os.cpu_count() or 1
+    threads = threads or processors()
     below = Run.open(base) if base else None
     frozen = below.keyed() if below else None
     features = ",".join([*(name for name in weights if name not in features.split(",")), features])

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -17,6 +15,7 @@ from rampion.losses.contrast import MODEL
 from rampion.metrics.judging import Batch, Stakes
 from rampion.protocols import Loss, Solver, Watch
 from rampion.store.candidates import Candidates
+from rampion.threads import in_order, processors
 
 Reals = NDArray[np.float64]
 
@@ -92,12 +91,12 @@ class LineSearch(Solver):
             return walk.value, walk.weights
 
         best, answer = -np.inf, weights
-        with ThreadPoolExecutor(self.threads or os.cpu_count()) as pool:
-            for turn, (value, reached) in enumerate(pool.map(walked, range(len(known) + self.restarts)), 1):
-                if value > best:
-                    best, answer = value, reached
-                    if watch:
-                        watch(turn, reached)
+        starts = range(len(known) + self.restarts)
+        for turn, (value, reached) in enumerate(in_order(walked, starts, self.threads or processors()), 1):
+            if value > best:
+                best, answer = value, reached
+                if watch:
+                    watch(turn, reached)
         return answer
 
 

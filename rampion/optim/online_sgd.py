@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import mmap
-import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 from rampion import _kernels
 from rampion.errors import InputError, RecipeError, TuningError
 from rampion.losses.ranking import Ranking, Regression
+from rampion.threads import processors
 
 if TYPE_CHECKING:
     from rampion.sets.packed import Slabs
@@ -106,7 +106,7 @@ class Passes:
                 part[0][:], part[1][:] = weights, own
             return pool.map(run, range(self.shards), list(self.orders(iteration, epoch, segments)))
 
-        with ThreadPoolExecutor(min(self.shards, threads or os.cpu_count() or 1)) as pool:
+        with ThreadPoolExecutor(min(self.shards, threads or processors())) as pool:
             return self.mixed(walk, *parts[0], watch)
 
     def mixed(self, walk: Walk, weights: Singles, own: Reals, watch: Watch | None = None) -> tuple[Singles, Reals]:

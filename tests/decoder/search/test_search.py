@@ -25,13 +25,14 @@ from rampion.decoder.models.jumps import Jumps
 from rampion.decoder.models.lm import Grams, Lm
 from rampion.decoder.models.options import NOTHING, Derivations, Graph, Options, Sentences
 from rampion.decoder.search.model import DISTORTION, FLUENCY, Model
-from rampion.decoder.search.search import CAP, Search, in_order, search
+from rampion.decoder.search.search import CAP, Search, search
 from rampion.decoder.search.states import BACKWARD, CLOSE, FORWARD, MON, ORIENTATION, STEP, Reordering, State
 
 from rampion.errors import InputError, RecipeError
 from rampion.store.keys import Keys
 from rampion.store.names import Names
 from rampion.store.text import Texts
+from rampion.threads import in_order
 
 WAYS = (MON, Reordering(), Reordering(2), Reordering(8, adjacent_swaps=True))
 MASKS = {name: sum(1 << NAMES.index(one) for one in group) for name, group in GROUPS.items()}
