@@ -111,13 +111,13 @@ def _keep(out: Path, experiment: Experiment, facts: dict[str, Any]) -> None:
 
 
 def _draw(out: Path, experiment: Experiment, outcomes: Outcomes) -> Path | None:
-    """Curves, the mean of all runs, or a point a run; without matplotlib a remark."""
+    """Curves, the mean of all runs, or a point a run; a remark if there is nothing to draw."""
     import numpy as np
 
     from rampion.errors import InputError
     from rampion.experiments import Scatter
     from rampion.experiments.samples import shared
-    from rampion.report import curves
+    from rampion.report import charts
 
     if (picture := experiment.picture) is None:
         return None
@@ -125,13 +125,13 @@ def _draw(out: Path, experiment: Experiment, outcomes: Outcomes) -> Path | None:
     try:
         if isinstance(picture, Scatter):
             x, y = (experiment.columns[name] for name in (picture.x, picture.y))
-            curves.scatter(path, picture.points(outcomes), experiment.title, x, y)
+            charts.write_scatter(path, picture.points(outcomes), experiment.title, x, y)
         else:
             lines = {
                 said: list(enumerate(np.mean(shared([run.curves[curve] for run in outcomes[row]]), axis=0).tolist(), 1))
                 for said, (row, curve) in picture.lines.items()
             }
-            curves.draw(path, lines, experiment.title, y=picture.y, logarithmic=picture.logarithmic)
+            charts.write_lines(path, lines, experiment.title, y=picture.y, logarithmic=picture.logarithmic)
     except InputError as error:
         console.note(str(error))
         return None

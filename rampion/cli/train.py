@@ -138,7 +138,7 @@ def train(
     curves: Annotated[
         Path | None,
         typer.Option(
-            "--curves", metavar="FILE", help="Draw the scores of all iterations, .svg or .png.", show_default=False
+            "--curves", metavar="FILE", help="Draw the scores of all iterations (SVG).", show_default=False
         ),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", metavar="", help="Go on with the run in this folder.")] = False,
@@ -154,7 +154,7 @@ def train(
     from rampion.decoder.remote import SIZE, Spread
     from rampion.decoder.system import BLOCKS, MODEL, Settings, System
     from rampion.errors import RecipeError
-    from rampion.report.curves import draw, prove
+    from rampion.report.charts import check_name, write_lines
     from rampion.runs.folder import RunFolder
     from rampion.runs.sets_run import Run
     from rampion.training.memory import need
@@ -163,7 +163,7 @@ def train(
     from rampion.training.relevant import train as learn
 
     if curves:
-        prove(curves)
+        check_name(curves)
     if recipe not in SETS:
         raise RecipeError(f"no recipe {recipe!r} learns from relevant sets; there are {', '.join(SETS)}")
     shorthand = {"iterations": iterations, "k": k, "seed": seed, "shards": shards, "window": window}
@@ -236,7 +236,7 @@ def train(
     }
     run.folder.event("done", told)
     if curves:
-        draw(curves, {name: [(row.iteration, getattr(row, name)) for row in run.rows] for name in SCORES})
+        write_lines(curves, {name: [(row.iteration, getattr(row, name)) for row in run.rows] for name in SCORES})
     if as_json:
         console.show_json({**told, "iterations": [asdict(row) for row in run.rows]})
         return

@@ -1,17 +1,24 @@
-"""Charts as inline SVG, drawn by hand: colours stand in the style sheet, lines differ in stroke and mark as well."""
+"""Charts as SVG: part of a page, or a file of their own. Lines differ in colour, stroke and mark.
+
+Colours and strokes stand in a style sheet: in a page it is the page's own, in a file it is STYLE.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
+from rampion.errors import InputError
+from rampion.formats.files import replacing
 from rampion.report.markup import Markup, folded, number, short, table, tag
 
-WIDTH, HEIGHT = 600, 300
-LEFT, RIGHT, TOP, BOTTOM = 68, 150, 14, 46
+HEIGHT = 300
+LEFT, TOP, BOTTOM, INNER = 68, 14, 46, 382
 LEADING = 15  # between two labels
-COLOURS = 6
+LETTER = 7.2  # the width of one at most, about
+COLOURS, STROKES = 6, 4
 MARKS = (
     "M-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0-7 0z",
     "M-3.2-3.2h6.4v6.4h-6.4z",
@@ -71,54 +78,158 @@ def widened(values: Sequence[float]) -> tuple[float, float]:
     return low - room, high + room
 
 
+class Frame(NamedTuple):
+    """How much room there is for labels, to the right of the lines."""
+
+    letters: int = 18  # longer labels are cut
+
+    @property
+    def right(self) -> int:
+        """Where the labels begin."""
+        return LEFT + INNER
+
+    @property
+    def width(self) -> int:
+        return self.right + 20 + math.ceil(self.letters * LETTER)
+
+    def cut(self, label: str) -> str:
+        return label if len(label) <= self.letters else label[: self.letters - 1] + "…"
+
+
+PAGE = Frame()
+Groups = Mapping[str, Sequence[tuple[float, float]]]
+
+
 def chart(title: str, lines: Sequence[Line], x: str, y: str) -> Markup:
     """Lines over a common x, each with its name at its end, and their numbers folded below."""
     lines = [line for line in lines if line.points]
     if not lines:
         return Markup()
-    values = [value for line in lines for _, value in line.points]
-    values += [value for line in lines for _, *both in line.band for value in both]
-    logarithmic = min(values) > 0 and max(values) / min(values) > 1000
-    low, high = (min(values) / 1.5, max(values) * 1.5) if logarithmic else widened(values)
-    places = [at for line in lines for at, _ in line.points]
-    first, last = min(places), max(places)
-    across = Scale(first, last if last > first else first + 1, LEFT, WIDTH - RIGHT)
-    down = Scale(low, high, HEIGHT - BOTTOM, TOP, logarithmic)
-    labels = spread([(down(line.points[-1][1]), n) for n, line in enumerate(lines)])
-    drawn = [_line(line, n, across, down, labels[n]) for n, line in enumerate(lines)]
-    picture = tag(
-        "svg", *_axes(across, down, x, y), *drawn, viewBox=f"0 0 {WIDTH} {HEIGHT}", role="img", class_="chart",
-        aria_label=f"{title}: {y} by {x}; the numbers are in the table below",
-    )  # fmt: skip
+    picture = _drawn_lines(title, lines, x, y, PAGE)
     return tag("figure", tag("figcaption", title), tag("div", picture, class_="wide"), _numbers(title, lines, x))
 
 
-def scatter(title: str, groups: Mapping[str, Sequence[tuple[float, float]]], x: str, y: str) -> Markup:
+def scatter(title: str, groups: Groups, x: str, y: str) -> Markup:
     """Points in groups, named in a list beside them. Names like `A, B` belong together: A has a colour, B a mark."""
     groups = {name: points for name, points in groups.items() if points}
     if not groups:
         return Markup()
-    families = {name: name.partition(", ")[::2] for name in groups}
-    firsts, lasts = (list(dict.fromkeys(column)) for column in zip(*families.values(), strict=True))
-    xs, ys = (widened([point[axis] for points in groups.values() for point in points]) for axis in (0, 1))
-    across, down = Scale(*xs, LEFT, WIDTH - RIGHT), Scale(*ys, HEIGHT - BOTTOM, TOP)
-    drawn = []
-    for n, (name, points) in enumerate(groups.items()):
-        first, last = families[name]
-        mark, label = MARKS[lasts.index(last) % len(MARKS)], TOP + (n + 0.5) * LEADING
-        spots = [(across(a), down(b), tag("title", f"{name}: {number(a)}, {number(b)}")) for a, b in points]
-        key = (WIDTH - RIGHT + 10, label, tag("title", name))
-        marks = [tag("g", tag("path", d=mark), told, transform=f"translate({a} {b})", class_="mark")
-                 for a, b, told in (*spots, key)]  # fmt: skip
-        text = tag("text", shortened(name), x=WIDTH - RIGHT + 20, y=label, dy="0.35em", class_="label")
-        drawn.append(tag("g", *marks, text, class_=f"series c{firsts.index(first) % COLOURS} s0"))
-    picture = tag(
-        "svg", *_axes(across, down, x, y, whole=False), *drawn, viewBox=f"0 0 {WIDTH} {HEIGHT}", role="img",
-        class_="chart", aria_label=f"{title}: {y} by {x}; the numbers are in the table below",
-    )  # fmt: skip
     rows = [[name, number(a), number(b)] for name, points in groups.items() for a, b in points]
     numbers = folded("Numbers", table(title, ["", x, y], rows))
+    picture = _drawn_groups(title, groups, x, y, PAGE)
     return tag("figure", tag("figcaption", title), tag("div", picture, class_="wide"), numbers)
+
+
+def write_lines(
+    path: Path, lines: Groups, title: str = "", x: str = "iteration", y: str = "BLEU", logarithmic: bool = False
+) -> None:
+    """Write an SVG file with a line for each series of points. Values that no axis can show are left out."""
+    shown = [
+        Line(name, kept)
+        for name, points in lines.items()
+        if (kept := [(at, v) for at, v in points if math.isfinite(v) and (v > 0 or not logarithmic)])
+    ]
+    frame = _frame(path, (line.label for line in shown))
+    _write(path, title, _drawn_lines(title, shown, x, y, frame, logarithmic), frame)
+
+
+def write_scatter(path: Path, groups: Groups, title: str, x: str, y: str) -> None:
+    """Write an SVG file with groups of points."""
+    groups = {name: points for name, points in groups.items() if points}
+    frame = _frame(path, groups)
+    _write(path, title, _drawn_groups(title, groups, x, y, frame), frame)
+
+
+def check_name(path: Path) -> None:
+    """Raise InputError unless the file can be a picture."""
+    if path.suffix != ".svg":
+        raise InputError(f"{path}: pictures are SVG; name a file that ends in .svg")
+
+
+def _frame(path: Path, labels: Iterable[str]) -> Frame:
+    """Room for the longest of the labels."""
+    check_name(path)
+    if not (sizes := [len(label) for label in labels]):
+        raise InputError(f"{path}: there is no curve to draw")
+    return Frame(min(math.ceil(1.15 * max(*sizes, PAGE.letters)), 70))
+
+
+def _write(path: Path, title: str, picture: Markup, frame: Frame) -> None:
+    above = 24
+    parts = [tag("style", Markup(STYLE)), tag("rect", width="100%", height="100%", class_="paper")]
+    parts.append(tag("text", title, x=LEFT, y=18, class_="title"))
+    whole = tag(
+        "svg", *parts, tag("g", picture, transform=f"translate(0 {above})"), xmlns="http://www.w3.org/2000/svg",
+        viewBox=f"0 0 {frame.width} {HEIGHT + above}", width=frame.width, height=HEIGHT + above,
+    )  # fmt: skip
+    with replacing(path) as file:
+        file.write(whole.encode() + b"\n")
+
+
+# The colours of Okabe and Ito, which all eyes tell apart, darkened until they are legible on white. Programs that show
+# SVG outside a browser know no variables of CSS.
+INKS = ("#0067a3", "#b94e00", "#007a5a", "#a34a80", "#1f7aae", "#956400")
+STYLE = """
+svg { font-family: system-ui, "Segoe UI", "Helvetica Neue", "Noto Sans", "DejaVu Sans", sans-serif; }
+text { fill: #5a6168; font-size: 13px; }
+.paper { fill: #ffffff; } .title { fill: #1b1f23; font-weight: 600; } .name { fill: #1b1f23; }
+.grid { stroke: #e3e3e0; } .axis { stroke: #5a6168; }
+.line { fill: none; stroke-width: 2; stroke-linejoin: round; } .leader { fill: none; opacity: 0.5; }
+.s1 .line { stroke-dasharray: 6 4; } .s2 .line { stroke-dasharray: 8 3 2 3; } .s3 .line { stroke-dasharray: 2 3; }
+.band { opacity: 0.16; } .mark { stroke: #ffffff; stroke-width: 1; } .label { font-weight: 600; }
+""" + "".join(
+    f".c{n} .line, .c{n} .leader {{ stroke: {ink}; }} .c{n} .band, .c{n} .mark, .c{n} .label {{ fill: {ink}; }}\n"
+    for n, ink in enumerate(INKS)
+)
+
+
+def _families(names: Iterable[str]) -> list[tuple[int, int]]:
+    """The numbers of A and of B in each name `A, B`: they choose colour and stroke, or colour and mark."""
+    parts = [name.partition(", ")[::2] for name in names]
+    firsts, lasts = (list(dict.fromkeys(column)) for column in zip(*parts, strict=True))
+    return [(firsts.index(first), lasts.index(last)) for first, last in parts]
+
+
+def _drawn_lines(
+    title: str, lines: Sequence[Line], x: str, y: str, frame: Frame, logarithmic: bool | None = None
+) -> Markup:
+    values = [value for line in lines for _, value in line.points]
+    values += [value for line in lines for _, *both in line.band for value in both]
+    if logarithmic is None:
+        logarithmic = min(values) > 0 and max(values) / min(values) > 1000
+    low, high = (min(values) / 1.5, max(values) * 1.5) if logarithmic else widened(values)
+    places = [at for line in lines for at, _ in line.points]
+    first, last = min(places), max(places)
+    across = Scale(first, last if last > first else first + 1, LEFT, frame.right)
+    down = Scale(low, high, HEIGHT - BOTTOM, TOP, logarithmic)
+    labels = spread([(down(line.points[-1][1]), n) for n, line in enumerate(lines)])
+    families = _families(line.label for line in lines)
+    drawn = [_line(line, families[n], across, down, labels[n], frame) for n, line in enumerate(lines)]
+    return _svg(title, x, y, frame, [*_axes(across, down, x, y, frame), *drawn])
+
+
+def _drawn_groups(title: str, groups: Groups, x: str, y: str, frame: Frame) -> Markup:
+    xs, ys = (widened([point[axis] for points in groups.values() for point in points]) for axis in (0, 1))
+    across, down = Scale(*xs, LEFT, frame.right), Scale(*ys, HEIGHT - BOTTOM, TOP)
+    drawn = []
+    for n, ((name, points), (first, last)) in enumerate(zip(groups.items(), _families(groups), strict=True)):
+        mark, label = MARKS[last % len(MARKS)], TOP + (n + 0.5) * LEADING
+        spots = [(across(a), down(b), tag("title", f"{name}: {number(a)}, {number(b)}")) for a, b in points]
+        key = (frame.right + 10, label, tag("title", name))
+        marks = [tag("g", tag("path", d=mark), told, transform=f"translate({a} {b})", class_="mark")
+                 for a, b, told in (*spots, key)]  # fmt: skip
+        text = tag("text", frame.cut(name), x=frame.right + 20, y=label, dy="0.35em", class_="label")
+        drawn.append(tag("g", *marks, text, class_=f"series c{first % COLOURS} s0"))
+    return _svg(title, x, y, frame, [*_axes(across, down, x, y, frame, whole=False), *drawn])
+
+
+def _svg(title: str, x: str, y: str, frame: Frame, parts: Sequence[Markup]) -> Markup:
+    said = f"{title}: {y} by {x}; the numbers are in the table below" if frame is PAGE else f"{title}: {y} by {x}"
+    box = f"0 0 {frame.width} {HEIGHT}"
+    return tag(
+        "svg", *parts, viewBox=box, width=None if frame is PAGE else frame.width,
+        height=None if frame is PAGE else HEIGHT, role="img", class_="chart", aria_label=said,
+    )  # fmt: skip
 
 
 def charts(*drawn: Markup) -> Markup:
@@ -139,42 +250,41 @@ def spread(heights: Sequence[tuple[float, int]]) -> dict[int, float]:
     return placed
 
 
-def _axes(across: Scale, down: Scale, x: str, y: str, whole: bool = True) -> list[Markup]:
+def _axes(across: Scale, down: Scale, x: str, y: str, frame: Frame, whole: bool = True) -> list[Markup]:
     """Ticks across are whole numbers, unless told otherwise."""
     bottom, parts = HEIGHT - BOTTOM, list[Markup]()
     for value in down.ticks():
         at = down(value)
-        parts.append(tag("line", x1=LEFT, x2=WIDTH - RIGHT, y1=at, y2=at, class_="grid"))
+        parts.append(tag("line", x1=LEFT, x2=frame.right, y1=at, y2=at, class_="grid"))
         parts.append(tag("text", brief(value), x=LEFT - 8, y=at, dy="0.35em", text_anchor="end"))
     for value in (at for at in across.ticks() if not whole or at == round(at)):
         parts.append(tag("text", short(value), x=across(value), y=bottom + 18, text_anchor="middle"))
-    parts.append(tag("line", x1=LEFT, x2=WIDTH - RIGHT, y1=bottom, y2=bottom, class_="axis"))
-    parts.append(tag("text", x, x=(LEFT + WIDTH - RIGHT) / 2, y=HEIGHT - 8, text_anchor="middle", class_="name"))
+    parts.append(tag("line", x1=LEFT, x2=frame.right, y1=bottom, y2=bottom, class_="axis"))
+    parts.append(tag("text", x, x=(LEFT + frame.right) / 2, y=HEIGHT - 8, text_anchor="middle", class_="name"))
     turned = f"translate(14 {(TOP + bottom) / 2}) rotate(-90)"
     parts.append(tag("text", y, transform=turned, text_anchor="middle", class_="name"))
     return parts
 
 
-def _line(line: Line, n: int, across: Scale, down: Scale, label: float) -> Markup:
+def _line(
+    line: Line, family: tuple[int, int], across: Scale, down: Scale, label: float, frame: Frame
+) -> Markup:
     spots = [(across(x), down(y)) for x, y in line.points]
     parts = list[Markup]()
     if line.band:
         edge = [(x, low) for x, low, _ in line.band] + [(x, high) for x, _, high in reversed(line.band)]
         parts.append(tag("path", d=_path([(across(x), down(y)) for x, y in edge]) + "z", class_="band"))
     parts.append(tag("path", d=_path(spots), class_="line"))
-    mark, apart = MARKS[n % len(MARKS)], max(1, len(spots) // 15)
+    first, last = family
+    mark, apart = MARKS[first % len(MARKS)], max(1, len(spots) // 15)
     for (x, y), (at, value) in list(zip(spots, line.points, strict=True))[::-apart]:
         told = tag("title", f"{line.label}, {short(at)}: {number(value)}")
         parts.append(tag("g", tag("path", d=mark), told, transform=f"translate({x} {y})", class_="mark"))
     x, y = spots[-1]
-    parts.append(tag("path", d=f"M{x + 6} {y}L{WIDTH - RIGHT + 14} {label}", class_="leader"))
-    name = shortened(line.label), tag("title", line.label)
-    parts.append(tag("text", *name, x=WIDTH - RIGHT + 18, y=label, dy="0.35em", class_="label"))
-    return tag("g", *parts, class_=f"series c{n % COLOURS} s{n // COLOURS % 2}")
-
-
-def shortened(label: str, most: int = 18) -> str:
-    return label if len(label) <= most else label[: most - 1] + "…"
+    parts.append(tag("path", d=f"M{x + 6} {y}L{frame.right + 14} {label}", class_="leader"))
+    name = frame.cut(line.label), tag("title", line.label)
+    parts.append(tag("text", *name, x=frame.right + 18, y=label, dy="0.35em", class_="label"))
+    return tag("g", *parts, class_=f"series c{first % COLOURS} s{(first // COLOURS + last) % STROKES}")
 
 
 def _path(spots: Sequence[tuple[float, float]]) -> str:

@@ -67,7 +67,6 @@ def test_events_tell_the_same(done):
 
 
 def test_curves_of_a_run_that_is_through(corpus, done, tmp_path):
-    pytest.importorskip("matplotlib")
     shutil.copytree(done[0], tmp_path / "run")
     code, out, _ = train(corpus, tmp_path / "run", "--resume", "--curves", tmp_path / "curves.svg")
     assert code == 0

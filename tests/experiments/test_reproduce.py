@@ -49,15 +49,6 @@ def test_a_table_its_verdicts_and_its_files(tmp_path):
     assert json.loads(good("reproduce", THEOREM, "--out", tmp_path, "--json")) == [facts]
 
 
-def test_the_table_stands_where_no_picture_can(tmp_path, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
-    code, out, err = rampion("reproduce", THEOREM, "--out", tmp_path)
-    assert code == 0
-    assert "X16 " in out
-    assert "wrote" not in out
-    assert "install the extra: pip install 'rampion[plot]'" in err
-
-
 def refused(*arguments):
     code, _, err = rampion("reproduce", *arguments)
     assert code == 2

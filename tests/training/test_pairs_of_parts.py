@@ -51,7 +51,7 @@ SOLVERS = [
     Best(DESCENTS[0]),
     Best(Lbfgs(steps=3)),
     BatchMira(epochs=2),
-    Pro(rounds=2, classifier="lbfgs"),
+    Pro(rounds=2),
     LineSearch(restarts=1, threads=1),
 ]
 
