@@ -62,7 +62,7 @@ def show_working_form(batch: Batch) -> None:
     lists = batch.candidates.lists
     (wall, cpu), parts = seconds(lambda: batch.form)[0], batch.form.parts
     segments, entries = len(lists.bounds) - 1, len(lists.entries)
-    n, groups = len(batch.candidates), sum(int(part.group_bounds[-1]) for part in parts)
+    n, groups = batch.candidates.size, sum(int(part.group_bounds[-1]) for part in parts)
     held = sum(array.nbytes for part in parts for array in part if isinstance(array, np.ndarray))
     show(
         "The working form",
@@ -140,7 +140,7 @@ def race(batch: Batch) -> None:
     starts = lists.feature_bounds[:-1].repeat(np.diff(lists.entry_bounds[lists.bounds]))
     ids = lists.features[starts + lists.entries].astype(np.int32)
     matrix = scipy.sparse.csr_matrix(
-        (np.ones(entries), ids, lists.entry_bounds.astype(np.int32)), shape=(len(batch.candidates), len(weights))
+        (np.ones(entries), ids, lists.entry_bounds.astype(np.int32)), shape=(batch.candidates.size, len(weights))
     )
     turned = matrix.T
     counts = np.diff(lists.entry_bounds)

@@ -69,7 +69,7 @@ def zipf(random: np.random.Generator, count: int) -> NDArray[np.uint32]:
 
 def features(random: np.random.Generator, triggers: int) -> NonLocal:
     names = Names()
-    names.intern_all(Texts.of([*SPECIAL, *(f"w{rank}" for rank in range(WORDS))]))
+    names.intern_all(Texts.from_strings([*SPECIAL, *(f"w{rank}" for rank in range(WORDS))]))
     words = names.texts()
 
     def some(count: int, size: int) -> dict[tuple[str, ...], float]:

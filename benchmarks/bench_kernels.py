@@ -62,7 +62,7 @@ class Load:
     def table(self) -> tuple[Names, Rows]:
         spelt, rows = cases.rows(self.case, segments=self.segments)
         names = Names()
-        names.intern_all(Texts.of(spelt))
+        names.intern_all(Texts.from_strings(spelt))
         return names, Rows(**rows)
 
     @property
@@ -71,7 +71,7 @@ class Load:
 
     @cached_property
     def store(self) -> Candidates:
-        return Candidates.build(self.table[0], [[self.rows]])[0]
+        return Candidates.from_rows(self.table[0], [[self.rows]])[0]
 
     @property
     def lists(self) -> Lists:
@@ -79,13 +79,13 @@ class Load:
 
     @cached_property
     def references(self) -> References:
-        return References.of([line] for line in cases.references(self.case, segments=self.segments))
+        return References.from_lists([line] for line in cases.references(self.case, segments=self.segments))
 
     @cached_property
     def strings(self) -> Texts:
         """The names of the features, and the words of the references."""
         words = " ".join(self.references.texts).split()
-        return Texts.join([self.table[0].texts(), Texts.of(words)])
+        return Texts.join([self.table[0].texts(), Texts.from_strings(words)])
 
     @cached_property
     def tokens(self) -> tuple[Tokens, Tokens]:
@@ -117,16 +117,16 @@ class Load:
 
     @cached_property
     def scores(self) -> Array:
-        return self.random.normal(size=len(self.store))
+        return self.random.normal(size=self.store.size)
 
     @cached_property
     def stakes(self) -> Stakes:
-        return Stakes(self.store.bounds, 10 * self.random.random(len(self.store)), np.zeros(len(self.store), bool))
+        return Stakes(self.store.bounds, 10 * self.random.random(self.store.size), np.zeros(self.store.size, bool))
 
     @cached_property
     def matrix(self) -> Any:
         rows = self.store.rows()
-        shape = len(self.store), len(self.store.features)
+        shape = self.store.size, len(self.store.features)
         return csr_array((rows.values, rows.ids.astype(np.int32), rows.entry_bounds), shape=shape)
 
     @cached_property
@@ -163,7 +163,7 @@ class Race(NamedTuple):
 
 
 def score(load: Load) -> Race:
-    scratch, scores = np.empty(load.lists.local_size), np.empty(len(load.store))
+    scratch, scores = np.empty(load.lists.local_size), np.empty(load.store.size)
     return Race(
         "score", len(scores), "candidate",
         lambda: (load.lists, load.weights, scratch, scores),
@@ -183,7 +183,7 @@ def gather(load: Load) -> Race:
         return load.lists, load.scores, scratch, gradient
 
     return Race(
-        "gather", len(load.store), "candidate", prepare, lambda arguments: arguments[-1:],
+        "gather", load.store.size, "candidate", prepare, lambda arguments: arguments[-1:],
         {"SciPy": lambda: load.matrix.T @ load.scores},
     )  # fmt: skip
 
@@ -196,7 +196,7 @@ def group(load: Load) -> Race:
     held, owners = np.zeros((2, entries), np.uint16)
     bounds = np.empty((3, len(lists.bounds)), np.int64)
     return Race(
-        "group", len(load.store), "candidate",
+        "group", load.store.size, "candidate",
         lambda: (lists, work, features, bounds[0], groups, bounds[1], held, owners, bounds[2]),
         lambda arguments: (*arguments[3:6:2], *(array[: bounds[2, -1]] for array in arguments[6:8])),
     )  # fmt: skip
@@ -204,7 +204,7 @@ def group(load: Load) -> Race:
 
 def tally(load: Load) -> Race:
     """Scores of a store are those of its groups but for a number of each list's own."""
-    part, scores = load.grouped, np.empty(len(load.store))
+    part, scores = load.grouped, np.empty(load.store.size)
     return Race(
         "tally", len(scores), "candidate",
         lambda: (part, load.weights, np.empty(part.room), scores), lambda arguments: arguments[-1:],
@@ -214,7 +214,7 @@ def tally(load: Load) -> Race:
 def pool(load: Load) -> Race:
     part, pooled = load.grouped, np.empty(load.grouped.size)
     return Race(
-        "pool", len(load.store), "candidate",
+        "pool", load.store.size, "candidate",
         lambda: (part, load.scores, np.empty(part.room), pooled), lambda arguments: arguments[-1:],
     )  # fmt: skip
 
@@ -227,7 +227,7 @@ def scatter(load: Load) -> Race:
         gradient[:] = 0.0
         return part, pooled, 0, len(gradient), gradient
 
-    return Race("scatter", len(load.store), "candidate", prepare, lambda arguments: arguments[-1:])
+    return Race("scatter", load.store.size, "candidate", prepare, lambda arguments: arguments[-1:])
 
 
 def contrast(load: Load) -> Race:
@@ -240,7 +240,7 @@ def soft_contrast(load: Load) -> Race:
 
 def contrast_race(load: Load, softness: float, rivals: Mapping[str, Numbers]) -> Race:
     up, down = (side.soft(softness).stance(load.stakes) for side in (HOPE, FEAR))
-    work, values, slopes = np.empty(load.lists.longest), np.empty(len(load.store.segments)), np.empty(len(load.store))
+    work, values, slopes = np.empty(load.lists.longest), np.empty(len(load.store.segments)), np.empty(load.store.size)
     return Race(
         "contrast", len(slopes), "candidate",
         lambda: (load.scores, up, down, load.store.bounds, work, values, slopes),
@@ -250,7 +250,7 @@ def contrast_race(load: Load, softness: float, rivals: Mapping[str, Numbers]) ->
 
 
 def hard_contrast(load: Load) -> Array:
-    starts, slopes = load.store.bounds[:-1], np.zeros(len(load.store))
+    starts, slopes = load.store.bounds[:-1], np.zeros(load.store.size)
     for sign, tilt in ((-1.0, -1.0), (1.0, 1.0)):
         values = load.scores + tilt * load.stakes.costs
         top = np.repeat(np.maximum.reduceat(values, starts), np.diff(load.store.bounds))
@@ -260,7 +260,7 @@ def hard_contrast(load: Load) -> Array:
 
 
 def soft_contrast_slopes(load: Load) -> Array:
-    starts, sizes, slopes = load.store.bounds[:-1], np.diff(load.store.bounds), np.zeros(len(load.store))
+    starts, sizes, slopes = load.store.bounds[:-1], np.diff(load.store.bounds), np.zeros(load.store.size)
     for sign, tilt in ((-1.0, -1.0), (1.0, 1.0)):
         values = load.scores + tilt * load.stakes.costs
         powers = np.exp(values - np.repeat(np.maximum.reduceat(values, starts), sizes))
@@ -270,7 +270,7 @@ def soft_contrast_slopes(load: Load) -> Array:
 
 def side(load: Load) -> Race:
     stance, work = HOPE.stance(load.stakes), np.empty(load.lists.longest)
-    values, masses = np.empty(len(load.store.segments)), np.empty(len(load.store))
+    values, masses = np.empty(len(load.store.segments)), np.empty(load.store.size)
     return Race(
         "side", len(masses), "candidate",
         lambda: (load.scores, stance, load.store.bounds, work, values, masses),
@@ -279,7 +279,7 @@ def side(load: Load) -> Race:
 
 
 def expect(load: Load) -> Race:
-    segments, slopes = len(load.store.segments), np.empty(len(load.store))
+    segments, slopes = len(load.store.segments), np.empty(load.store.size)
     means, entropies = np.empty(segments), np.empty(segments)
     return Race(
         "expect", len(slopes), "candidate",
@@ -329,7 +329,7 @@ def epoch_race(load: Load, decay: float, rivals: Mapping[str, Numbers]) -> Race:
         movement[:] = 0.0
         return load.lists, order, up, down, (RATE, 0.0, decay), load.weights, movement, total, work
 
-    return Race("epoch", len(load.store), "candidate", prepare, lambda arguments: arguments[-3:-2], rivals)
+    return Race("epoch", load.store.size, "candidate", prepare, lambda arguments: arguments[-3:-2], rivals)
 
 
 def online_pass(load: Load, blocks: Iterable[Any]) -> Array:
@@ -354,7 +354,7 @@ def mira(load: Load) -> Race:
         background[:], weights[:], total[:] = 1.0, load.weights, 0.0
         return load.lists, order, statistics, (1.0, -1.0, 0.0), (0.01, 0.999), background, weights, total, work
 
-    return Race("mira", len(load.store), "candidate", prepare, lambda arguments: arguments[-4:-1])
+    return Race("mira", load.store.size, "candidate", prepare, lambda arguments: arguments[-4:-1])
 
 
 def rank(load: Load) -> Race:
@@ -428,7 +428,7 @@ def pairs(load: Load) -> Race:
 
 def envelope(load: Load) -> Race:
     """MERT's lines along the first feature."""
-    intercepts, bounds, n = load.store.score(load.weights), load.store.bounds, len(load.store)
+    intercepts, bounds, n = load.store.score(load.weights), load.store.bounds, load.store.size
     (flattest, steepest), (_, highest) = (extremes_of(values, bounds) for values in (load.slopes, intercepts))
     kept, starts, winners = np.empty(load.lists.longest, np.int64), np.zeros(n), np.zeros(n, np.int64)
     return Race(
@@ -443,7 +443,7 @@ def extremes(load: Load) -> Race:
     bounds = load.store.bounds
     least, most = np.zeros((2, len(bounds) - 1), np.int64)
     return Race(
-        "extremes", len(load.store), "candidate",
+        "extremes", load.store.size, "candidate",
         lambda: (load.slopes, bounds, least, most), lambda arguments: arguments[-2:],
     )  # fmt: skip
 
@@ -470,7 +470,7 @@ def sweep(load: Load) -> Race:
 
 def pack(load: Load) -> Race:
     rows, lists = load.rows, load.lists
-    features, count, room = len(load.store.features), len(load.store), len(load.rows.ids)
+    features, count, room = len(load.store.features), load.store.size, len(load.rows.ids)
     picks, places = np.arange(count), np.arange(features, dtype=np.uint32)
     dense, ids, entries, values = np.empty(lists.width * count), *(np.empty(room, kind) for kind in "IId")
     filled = lists._replace(
@@ -679,7 +679,7 @@ def words(load: Load) -> Race:
 def ngrams(load: Load) -> Race:
     candidates, references = load.tokens
     table = empty_table(references, ORDER)
-    matches = np.empty((len(load.store), ORDER), np.int64)
+    matches = np.empty((load.store.size, ORDER), np.int64)
     return Race(
         "ngrams", len(matches), "candidate",
         lambda: (candidates, references, table, matches),

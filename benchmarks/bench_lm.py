@@ -33,7 +33,7 @@ OTHER = np.zeros(256 << 20, np.uint8)
 def drawn(count: int, seed: int) -> Texts:
     """Sentences whose n-th word has the chance 1 / n."""
     words = np.exp(np.random.default_rng(seed).random((count, LENGTH)) * np.log(WORDS)).astype(np.int64)
-    return Texts.of(" ".join(map(str, row)) for row in words.tolist())
+    return Texts.from_strings(" ".join(map(str, row)) for row in words.tolist())
 
 
 def contestants(model: Lm, queries: Texts, folder: Path) -> dict[str, Run]:

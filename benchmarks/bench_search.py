@@ -85,7 +85,7 @@ def trigrams(seed: int, blocks: Blocks, size: int = 1_000_000) -> Lm:
     rng = np.random.default_rng(seed)
     width = int(blocks.target_words.max()) + 1
     names = Names()
-    names.intern_all(Texts.of(["<unk>", "<s>", "</s>", *(f"w{i}" for i in range(3, width))]))
+    names.intern_all(Texts.from_strings(["<unk>", "<s>", "</s>", *(f"w{i}" for i in range(3, width))]))
     pairs = np.unique(np.stack([zipf(rng, size, width - 3), zipf(rng, size, width - 3)], axis=1), axis=0)
     known = pairs[:, 0].astype(np.uint64) << 32 | pairs[:, 1]
     drawn = np.unique(np.stack([zipf(rng, 4 * size, width - 3) for _ in range(3)], axis=1), axis=0).astype(np.uint64)

@@ -51,7 +51,7 @@ def solving(recipe: Recipe) -> Callable[[Load], Callable[[], object]]:
 
 def judged(load: Load, recipe: Recipe) -> tuple[Batch, Any]:
     batch = judge(load.store, load.references, named(recipe.metric), recipe.alpha).batch(load.store)
-    return batch, Weights.of(cases.INITIAL).onto(load.store.features, lenient=True)
+    return batch, Weights.from_dict(cases.INITIAL).onto(load.store.features, lenient=True)
 
 
 def gradient(load: Load) -> Callable[[], object]:

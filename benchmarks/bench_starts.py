@@ -45,8 +45,8 @@ def main() -> None:
     rows = run(replace(figure_3, rows=asked), options.out, (1,), shop)
     dev, decoder = shop.stock.whole.corpus.dev, shop.stock.whole.decoder("fourteen", threads=1).decoder
     recipe = scaled(RECIPES["rampion"], shop.stock.scale, len(dev))
-    arbiter = judge(Texts.of(map(str, range(len(dev)))), dev.references, recipe.metric, recipe.alpha)
-    ends = {label: Weights.of(outcome.weights) for label, (outcome,) in rows.items()}
+    arbiter = judge(Texts.from_strings(map(str, range(len(dev)))), dev.references, recipe.metric, recipe.alpha)
+    ends = {label: Weights.from_dict(outcome.weights) for label, (outcome,) in rows.items()}
     lists = {label: decoded(decoder, list(dev.source), end, recipe.k).distinct() for label, end in ends.items()}
     for pair in combinations(ends, 2):
         batch = arbiter.batch(lists[pair[0]].merge(lists[pair[1]]))

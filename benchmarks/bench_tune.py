@@ -69,7 +69,7 @@ def prepare(folder: Path, case: str, segments: int | None) -> None:
     nbest, refs, initial = files(folder)
     cases.write_nbest(nbest, case, segments=segments)
     refs.write_text("\n".join([*cases.references(case, segments=segments), ""]))
-    weights.write(initial, Weights.of(cases.INITIAL))
+    weights.write(initial, Weights.from_dict(cases.INITIAL))
 
 
 def steps(folder: Path) -> list[dict[str, Any]]:
@@ -91,7 +91,7 @@ def steps(folder: Path) -> list[dict[str, Any]]:
     nbest, refs, initial = files(folder)
     read = read_lists([nbest])
     done("read")
-    (lists,) = Candidates.build(read.names, read.runs)
+    (lists,) = Candidates.from_rows(read.names, read.runs)
     done("pack")
     recipe = recipe_named("rampion")
     arbiter = judge(lists, references.read([refs], lists.segments), recipe.metric, recipe.alpha)

@@ -115,14 +115,14 @@ def rows(
         lengths.append(active.sum(1))
     count = size.segments * size.candidates
     return names(case), {
-        "segments": Texts.of(map(str, range(size.segments))),
+        "segments": Texts.from_strings(map(str, range(size.segments))),
         "bounds": np.arange(0, count + 1, size.candidates, dtype=np.int64),
-        "texts": Texts.of(texts),
+        "texts": Texts.from_strings(texts),
         "entry_bounds": np.concatenate([[0], np.cumsum(np.concatenate(lengths))]),
         "ids": np.concatenate(ids),
         "values": np.concatenate(values),
         "scores": np.concatenate(scores),
-        "notes": Texts.of([""] * count),
+        "notes": Texts.from_strings([""] * count),
         "metrics": {},
     }
 

@@ -61,19 +61,19 @@ def halves(case: str, segments: int, candidates: int) -> list[Half]:
     """The lists to learn from, and the held-out ones."""
     spelt, rows = cases.rows(case, segments=segments, candidates=candidates)
     names = Names()
-    names.intern_all(Texts.of(spelt))
-    (lists,) = Candidates.build(names, [[Rows(**rows)]])
+    names.intern_all(Texts.from_strings(spelt))
+    (lists,) = Candidates.from_rows(names, [[Rows(**rows)]])
     references = [[text] for text in cases.references(case, segments=segments)]
-    lists = marked(lists, References.of(references))
+    lists = marked(lists, References.from_lists(references))
     middle = segments // 2
-    return [Half(lists[part], References.of(references[part])) for part in (slice(middle), slice(middle, None))]
+    return [Half(lists[part], References.from_lists(references[part])) for part in (slice(middle), slice(middle, None))]
 
 
 def marked(lists: Candidates, references: References) -> Candidates:
     """The lists with the best candidate of every second one marked as reaching the reference."""
     stakes = rampion.judge(lists, references, "bleu:lin-och").batch(lists).stakes
-    best = ORACLE.picks(stakes, np.zeros(len(lists)))
-    reached = np.zeros(len(lists))
+    best = ORACLE.picks(stakes, np.zeros(lists.size))
+    reached = np.zeros(lists.size)
     reached[best[::2]] = 1.0
     return replace(lists, metrics={"reached": reached})
 

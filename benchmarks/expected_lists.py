@@ -121,8 +121,8 @@ def made(shape: Shape, folder: Path | None = None) -> Candidates:
 def batch(shape: Shape, folder: Path | None = None, paged: str | None = None) -> Batch:
     """What a solver works on; costs are 1 - gain, base scores the offset."""
     lists = made(shape, folder)
-    stakes = Stakes(lists.bounds, 1 - lists.metrics["gain"], np.zeros(len(lists), bool))
-    return Batch(lists, np.zeros((len(lists), 1)), stakes, Column("none"), lists.scores, paged)
+    stakes = Stakes(lists.bounds, 1 - lists.metrics["gain"], np.zeros(lists.size, bool))
+    return Batch(lists, np.zeros((lists.size, 1)), stakes, Column("none"), lists.scores, paged)
 
 
 def _filed(shape: Shape, folder: Path) -> list[list[NDArray[np.generic]] | NDArray[np.generic]]:

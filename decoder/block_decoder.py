@@ -121,7 +121,7 @@ class BlockDecoder:
     @property
     def initial(self) -> Weights:
         """What tuning starts from: INITIAL for its real-valued features, nothing for the others."""
-        return Weights.of({name: INITIAL[name] for name in self.names})
+        return Weights.from_dict({name: INITIAL[name] for name in self.names})
 
     def leaving_out(
         self, source: Texts, target: Texts, alignment: Alignment, penalty: Penalty = STANDARD
@@ -138,7 +138,7 @@ class BlockDecoder:
         self, segments: Sequence[str], weights: Weighing, k: int, folder: str | PathLike[str] | None = None
     ) -> Candidates:
         """The k best derivations of every segment; a folder holds them, so that memory need not."""
-        return candidates(self.told(Texts.of(segments), weights, k), self.names, self.spelt, folder)
+        return candidates(self.told(Texts.from_strings(segments), weights, k), self.names, self.spelt, folder)
 
     def told(self, segments: Texts, weights: Weighing, k: int, model: Model | None = None) -> Iterator[Told]:
         """What there is to tell of the k best derivations, batch after batch; the model is that of the weights."""
@@ -170,7 +170,7 @@ class BlockDecoder:
         if isinstance(weights, Keyed):
             return Keyed(weights.table, own)
         sparse = {name: weight for name, weight in weights.items() if name not in DENSE}
-        keys = self.templates.keys(Texts.of(sparse), lenient=True)
+        keys = self.templates.keys(Texts.from_strings(sparse), lenient=True)
         known = keys != 0
         table = Keys()
         table.enter(keys[known])
@@ -187,7 +187,7 @@ class BlockDecoder:
         if name in DENSE:
             return name in self.names
         return self.templates.fires(name.partition("/")[0]) and bool(
-            self.templates.keys(Texts.of([name]), lenient=True)
+            self.templates.keys(Texts.from_strings([name]), lenient=True)
         )
 
     def weighed(self, own: Mapping[str, float], table: Keys) -> Model:
@@ -212,7 +212,7 @@ class BlockDecoder:
     def batch(self, segments: Texts, first: int, last: int) -> Batch:
         """The segments from first to last - 1."""
         rows = np.arange(first, last)
-        lines, labels = segments.take(rows), Texts.of(map(str, rows.tolist()))
+        lines, labels = segments.take(rows), Texts.from_strings(map(str, rows.tolist()))
         sentences = Sentences.of(lines, self.blocks.vocabularies.source, labels)
         options = Options.match(sentences, self.blocks.blocks, self.longest, self.options)
         if self.left_out is not None:

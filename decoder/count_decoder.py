@@ -60,7 +60,7 @@ class LargeDecoder:
             raise RecipeError(f"n = {self.n}: a node must keep 1 derivation or more")
         names, listed = Names(), self.features.features
         names.intern_all(self.decoder.blocks.vocabularies.target.texts())
-        names.intern_all(Texts.of(word for one in listed if one.kind != "pair" for word in one.words))
+        names.intern_all(Texts.from_strings(word for one in listed if one.kind != "pair" for word in one.words))
         numbers = np.arange(1.0, len(listed) + 1)
         object.__setattr__(self, "_names", names)
         object.__setattr__(self, "_links", Links.of(self.decoder.blocks, self.features))
@@ -81,7 +81,7 @@ class LargeDecoder:
         self, segments: Sequence[str], weights: Weighing, k: int, folder: str | PathLike[str] | None = None
     ) -> Candidates:
         """The k best derivations of every segment; a folder holds them, so that memory need not."""
-        return candidates(self.told(Texts.of(segments), weights, k), self.decoder.names, self.spelt, folder)
+        return candidates(self.told(Texts.from_strings(segments), weights, k), self.decoder.names, self.spelt, folder)
 
     def told(self, segments: Texts, weights: Weighing, k: int, model: Model | None = None) -> Iterator[Told]:
         """What there is to tell of the k best derivations, batch after batch; the model is that of the weights."""
@@ -218,8 +218,8 @@ class Links(NamedTuple):
         order = np.argsort(keys)
         keys, rows = keys[order], rows[order]
         pairs = {number: one.words for number, one in enumerate(features.features) if one.kind == "pair"}
-        known = source.find_all(Texts.of(s for s, _ in pairs.values()))
-        meant = target.find_all(Texts.of(t for _, t in pairs.values()))
+        known = source.find_all(Texts.from_strings(s for s, _ in pairs.values()))
+        meant = target.find_all(Texts.from_strings(t for _, t in pairs.values()))
         both = (known >= 0) & (meant >= 0)
         wanted = packed(known[both].astype(np.uint32), meant[both].astype(np.uint32))
         places = np.searchsorted(keys, wanted)

@@ -182,7 +182,9 @@ def built(system: BlockDecoder, segment: str, weights: Weighing) -> Built:
     """The best derivation of one segment; of the weights only those are looked up and spelt that it asks for."""
     table, own = system.keyed(weights)
     batch, best = next(
-        system.search(Texts.of([segment]), system.weighed(own, table), lambda batch, graph: (batch, kbest(graph, 1)))
+        system.search(
+            Texts.from_strings([segment]), system.weighed(own, table), lambda batch, graph: (batch, kbest(graph, 1))
+        )
     )
     if not len(best.scores):
         return Built([], {}, {})

@@ -96,7 +96,7 @@ class Spread:
         self, segments: Sequence[str], weights: Weighing, k: int, folder: str | PathLike[str] | None = None
     ) -> Candidates:
         """The k best derivations of every segment; a folder holds them, so that memory need not."""
-        told = self._told("lists", "told", Texts.of(segments), None, weights, {"k": k})
+        told = self._told("lists", "told", Texts.from_strings(segments), None, weights, {"k": k})
         return candidates(told, self.names, self.decoder.spelt, folder)
 
     def listed(self, segments: Texts, weights: Keyed, k: int) -> Iterator[Fired]:

@@ -384,8 +384,8 @@ def measured() -> str:
     whole: dict[str, Any] = {"lists": dev, "references": given}
     split = {"lists": dev[part], "references": given.take(part), "dev": dev[rest], "dev_references": given.take(rest)}
     metric, statistics = unseen.metric, unseen.statistics
-    first = statistics[rampion.picks(test, start)]
-    rows = [["initial weights", f"{seen.corpus_score(rampion.picks(dev, start)):.2f}",
+    first = statistics[rampion.pick(test, start)]
+    rows = [["initial weights", f"{seen.corpus_score(rampion.pick(dev, start)):.2f}",
              f"{metric.score(first.sum(axis=0)):.2f}", "", "", "", "1", ""]]  # fmt: skip
     for name, recipe in rampion.RECIPES.items():
         begun = process_time()
@@ -393,8 +393,8 @@ def measured() -> str:
         task = split if recipe.keep == "dev" else whole
         runs = [rampion.tune(**task, recipe=one, start=start) for one in drawn]
         taken = (process_time() - begun) / len(runs)
-        tuned = np.mean([seen.corpus_score(rampion.picks(dev, run.weights)) for run in runs])
-        chosen = np.stack([statistics[rampion.picks(test, run.weights)] for run in runs])
+        tuned = np.mean([seen.corpus_score(rampion.pick(dev, run.weights)) for run in runs])
+        chosen = np.stack([statistics[rampion.pick(test, run.weights)] for run in runs])
         scores, gain = spread(metric, chosen), paired_bootstrap(metric, first, chosen)
         sd, interval = f"{scores.sd:.2f}" if len(runs) > 1 else "", f"[{gain.low:+.2f}, {gain.high:+.2f}]"
         length = np.mean([run.shrunk for run in runs])

@@ -73,13 +73,13 @@ def main(utterances: int) -> None:
     judged = [rampion.judge(lists, refs, "wer").batch(lists) for lists, refs in halves]
 
     def show(who: str, weights: rampion.Weights) -> None:
-        rates = [batch.corpus_score(rampion.picks(batch.candidates, weights)) for batch in judged]
+        rates = [batch.corpus_score(rampion.pick(batch.candidates, weights)) for batch in judged]
         lm, words = (weights[name] / weights["acoustic"] for name in ("lm", "words"))
         print(f"{who:18}{rates[0]:10.2f}{rates[1]:10.2f}{lm:15.2f}{words:18.2f}")
 
     print(f"{utterances} utterances, at most {LISTED} candidates each; every other one held out\n")
     print(f"{'word error rate':18}{'tuned on':>10}{'held out':>10}{'lm : acoustic':>15}{'words : acoustic':>18}")
-    show("initial weights", rampion.Weights.of(START))
+    show("initial weights", rampion.Weights.from_dict(START))
     for recipe in ("rampion", "risk", "mert"):
         show(recipe, rampion.Reranker(recipe, start=START, metric="wer").fit(*halves[0]).weights_)
     best = [batch.corpus_score(ORACLE.picks(batch.stakes, batch.stakes.costs)) for batch in judged]

@@ -50,17 +50,17 @@ def main(sentences: int) -> None:
     dense, both = load([without_pairs(record) for record in dev]), load(dev)
     judge = rampion.judge(test, test_refs, "bleu")
     held_out = judge.batch(test)
-    start = rampion.Weights.of(START)
+    start = rampion.Weights.from_dict(START)
 
     def chosen(lists: rampion.Candidates, recipe: str) -> NDArray[np.int64]:
         """What the weights learnt from these lists choose on held-out ones; a pair without a weight counts nothing."""
         tuned = rampion.tune(lists, dev_refs, recipe=recipe, start=start)
-        return rampion.picks(test, tuned.weights)
+        return rampion.pick(test, tuned.weights)
 
     print(f"{sentences} sentences of {CANDIDATES} candidates, every other one held out;")
     print(f"{len(dense.features)} dense features and {len(both.features) - len(dense.features)} sparse ones\n")
     print(f"{'held-out BLEU':18}{'dense':>8}{'+ sparse':>10}{'difference':>12}{'p':>8}")
-    print(f"{'initial weights':18}{held_out.corpus_score(rampion.picks(test, start)):8.2f}")
+    print(f"{'initial weights':18}{held_out.corpus_score(rampion.pick(test, start)):8.2f}")
     sure = []
     for recipe in RECIPES:
         picks = [chosen(lists, recipe) for lists in (dense, both)]

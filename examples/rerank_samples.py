@@ -66,10 +66,10 @@ def main(prompts: int) -> None:
     print(f"{prompts} prompts x {SAMPLES} samples, half to tune on; the mean over the other half:\n")
     print(f"{'':22}{'learned':>9}{'human':>9}")
     show("the first sample", test.bounds[:-1])
-    show("the most probable", rampion.picks(test, rampion.Weights.of(START)))
+    show("the most probable", rampion.pick(test, rampion.Weights.from_dict(START)))
     for recipe in RECIPES:
         model = rampion.Reranker(recipe, start=START, metric="metric:learned").fit(dev)
-        show(recipe, rampion.picks(test, model.weights_))
+        show(recipe, rampion.pick(test, model.weights_))
     show("best by learned metric", ORACLE.picks(learned.stakes, learned.stakes.costs))
     print(f"\nlearnt by {RECIPES[-1]}: " + ", ".join(f"{name} {model.weights_[name]:+.2f}" for name in START))
 

@@ -2,7 +2,7 @@
 
     lists = rampion.load_nbest("dev.nbest.gz")
     tuned = rampion.tune(lists, rampion.load_references(["dev.en.0", "dev.en.1"], lists))
-    for text in lists.texts.take(rampion.picks(lists, tuned.weights)): ...
+    for text in lists.texts.take(rampion.pick(lists, tuned.weights)): ...
 
 Names are loaded when first used, so that `import rampion` costs nothing.
 """
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from rampion.training.tuning import Reranker as Reranker
     from rampion.training.tuning import Tuned as Tuned
     from rampion.training.tuning import judge as judge
-    from rampion.training.tuning import picks as picks
-    from rampion.training.tuning import reranked as reranked
+    from rampion.training.tuning import pick as pick
+    from rampion.training.tuning import rerank as rerank
     from rampion.training.tuning import tune as tune
 
 _ROOMS = {
@@ -52,7 +52,7 @@ _ROOMS = {
     "training.recipes": ("RECIPES", "Recipe"),
     "store.text": ("References", "Texts"),
     "training.loop": ("train",),
-    "training.tuning": ("Reranker", "Tuned", "judge", "picks", "reranked", "tune"),
+    "training.tuning": ("Reranker", "Tuned", "judge", "pick", "rerank", "tune"),
 }
 _HOMES = {name: (room, name) for room, names in _ROOMS.items() for name in names} | {
     "load_weights": ("formats.weights", "read"),

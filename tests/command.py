@@ -63,7 +63,7 @@ def start(*arguments: object, **options: object) -> subprocess.Popen[bytes]:
 def lists_of(path: Path) -> Candidates:
     """The lists of a file of any format."""
     files = read_lists([path])
-    return Candidates.build(files.names, files.runs)[0]
+    return Candidates.from_rows(files.names, files.runs)[0]
 
 
 def write_task(folder: Path) -> None:
@@ -72,11 +72,11 @@ def write_task(folder: Path) -> None:
     for name, part in (("dev", records[:24]), ("test", records[24:])):
         names = Names()
         rows = rows_of(part, names)
-        refs = References.of(record["refs"] for record in part)
+        refs = References.from_lists(record["refs"] for record in part)
         write_jsonl(folder / f"{name}.jsonl", [rows], names.texts(), refs)
         references.write([folder / f"{name}.ref.0", folder / f"{name}.ref.1"], refs)
         (folder / f"{name}.own").write_text("".join(f"{record['hyps'][2]['text']}\n" for record in part))
-        lists = Candidates.build(names, [[rows]])[0]
+        lists = Candidates.from_rows(names, [[rows]])[0]
         for ending in ("nbest", "nbest.gz", "store"):
             write_lists(folder / f"{name}.{ending}", lists)
     lines = (f"{name}= {' '.join(map(str, v if isinstance(v, list) else [v]))}\n" for name, v in INITIAL.items())

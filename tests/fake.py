@@ -29,8 +29,8 @@ def text(sizes=(20, 8, 8), seed=0) -> Text:
         said = [[f"w{word + before % 3}" for before, word in pairwise([0, *words])] for words in source]
         parts.append(
             Lines(
-                Texts.of(" ".join(map(str, words)) for words in source),
-                References.of([" ".join(words)] for words in said),
+                Texts.from_strings(" ".join(map(str, words)) for words in source),
+                References.from_lists([" ".join(words)] for words in said),
             )
         )
     return Text(*parts)
@@ -73,7 +73,7 @@ class FakeDecoder:
         values = [self._values(line, said) for line, said in flat]
         return Fired(
             np.cumsum([0, *map(len, lists)]),
-            Texts.of(" ".join(said) for _, said in flat),
+            Texts.from_strings(" ".join(said) for _, said in flat),
             np.array(values, np.float64).reshape(len(flat), len(self.names)),
             np.cumsum([0, *map(len, keys)]),
             np.array([one for row in keys for one in row], np.uint64),
@@ -115,11 +115,11 @@ class FakeDecoder:
 
     def bags(self, segments: Texts, seed: int) -> Iterator[Fired]:
         for fired in self._batches(segments, lambda segment, line: [self._said(line)[(5 * seed + 7 * segment) % 27]]):
-            mute = Texts.of([""] * len(fired.values))
+            mute = Texts.from_strings([""] * len(fired.values))
             yield fired._replace(texts=mute, values=np.zeros_like(fired.values))
 
     def best(self, segments: Texts, weights: Keyed) -> Texts:
         return Texts.join([fired.texts for fired in self.listed(segments, weights, 1)])
 
     def spelt(self, keys: KeyRow) -> Texts:
-        return Texts.of(map(str, keys.tolist()))
+        return Texts.from_strings(map(str, keys.tolist()))

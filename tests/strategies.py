@@ -33,17 +33,17 @@ def random_store(random, lengths, width, sparse, counts_only=False, fill=0.4, te
     bounds = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     words = ["a", "b", "c", "d", "e"]
     rows = Rows(
-        Texts.of(str(s) for s in range(len(lengths))),
+        Texts.from_strings(str(s) for s in range(len(lengths))),
         bounds,
-        Texts.of(texts or [" ".join(random.choice(words, 3)) for _ in range(n)]),
+        Texts.from_strings(texts or [" ".join(random.choice(words, 3)) for _ in range(n)]),
         np.array(entry_bounds, np.int64),
         np.array(ids, np.uint32),
         np.array(values, np.float64),
         np.full(n, np.nan),
-        Texts.of([""] * n),
+        Texts.from_strings([""] * n),
         {},
     )
-    features = Features(Texts.of([f"D{j}" for j in range(width)] + [f"s{j}" for j in range(sparse)]), width)
+    features = Features(Texts.from_strings([f"D{j}" for j in range(width)] + [f"s{j}" for j in range(sparse)]), width)
     same = np.arange(width + sparse, dtype=np.uint32)
     return pack(rows, np.arange(n), bounds, rows.segments, same, features)
 

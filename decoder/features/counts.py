@@ -95,7 +95,7 @@ class CountFeatures:
 
     @property
     def names(self) -> Texts:
-        return Texts.of(feature.name for feature in self.features)
+        return Texts.from_strings(feature.name for feature in self.features)
 
     @classmethod
     def choose(

@@ -201,7 +201,7 @@ class Templates:
         return self._joins[last, block]
 
     def _keys_of(self, fired: Iterable[tuple[str, Iterable[str]]]) -> KeyRow:
-        names = Texts.of(f"{name}/{escaped(feature)}" for name, features in fired for feature in features)
+        names = Texts.from_strings(f"{name}/{escaped(feature)}" for name, features in fired for feature in features)
         return self.users.intern_all(names).astype(np.uint64) | USERS
 
     def scores(self, keys: Keys) -> tuple[Callable[[int], float] | None, Callable[[int, int], float] | None]:
@@ -255,7 +255,7 @@ class Templates:
         """The readable name of every key."""
         bounds, done = np.zeros(len(keys) + 1, np.int64), 0
         blob = np.empty(24 * len(keys) + 64, np.uint8)
-        labels, users = Texts.of(LABELS), self.users.texts()
+        labels, users = Texts.from_strings(LABELS), self.users.texts()
         while True:
             done = _kernels.spell(keys, self.blocks, labels, *self._spelt, users, done, bounds, blob)
             if done == len(keys):
@@ -281,7 +281,7 @@ class Templates:
     def _keys(self, label: str, arguments: Sequence[list[str]], count: int, lenient: bool) -> KeyRow:
         """The keys of names of one template with so many arguments."""
         if label in self.own:
-            joined = Texts.of("/".join([label, *one]) for one in arguments)
+            joined = Texts.from_strings("/".join([label, *one]) for one in arguments)
             with self._lock:
                 return self.users.intern_all(joined).astype(np.uint64) | USERS
         kinds, shifts = SHAPES.get(label, ("", ()))
@@ -315,9 +315,9 @@ class Templates:
             numbers = {code: number for number, code in enumerate(CODES[kind])}
             return np.array([numbers.get(code, -1) for code in column], np.int64)
         if kind in "st":
-            return self.vocabularies[kind == "t"].find_all(Texts.of(map(unquote, column)))
+            return self.vocabularies[kind == "t"].find_all(Texts.from_strings(map(unquote, column)))
         if kind in "ST":
-            return self._phrases[kind == "T"].find_all(Texts.of(column))
+            return self._phrases[kind == "T"].find_all(Texts.from_strings(column))
         sides = zip(*(pair.split("/") for pair in column), strict=True)
         source, target = (self._find(side, list(one)) for side, one in zip("ST", sides, strict=True))
         pairs, order = self._sorted
@@ -328,7 +328,7 @@ class Templates:
     @cached_property
     def _spelt(self) -> tuple[Texts, Texts]:
         """Both vocabularies as they stand in names."""
-        source, target = (Texts.of(map(escaped, names.texts())) for names in self.vocabularies)
+        source, target = (Texts.from_strings(map(escaped, names.texts())) for names in self.vocabularies)
         return source, target
 
     @cached_property

@@ -44,7 +44,7 @@ def read(path: FilePath) -> Lm:
     counts: list[int] = []
     parts: list[list[tuple[Grams, Numbers]]] = []
     vocabulary, section, last = Names(), "", 1
-    vocabulary.intern_all(Texts.of(MARKS))
+    vocabulary.intern_all(Texts.from_strings(MARKS))
     for line, chunk in _chunks(path):
         last = line + newlines(chunk) - 1
         if not chunk.startswith(b"\\"):

@@ -76,7 +76,7 @@ class Vocabularies(NamedTuple):
         """Only the special words."""
         both = cls(Names(), Names())
         for names in both:
-            names.intern_all(Texts.of(SPECIAL))
+            names.intern_all(Texts.from_strings(SPECIAL))
         return both
 
 
@@ -212,7 +212,7 @@ class BlockSet:
         tables, pairs = (Phrases(), Phrases()), []
         spelt = [[source for source, *_ in listed], [target for _, target, *_ in listed]]
         for side, names, table in zip(spelt, vocabularies, tables, strict=True):
-            tokens, bounds = names.tokens(Texts.of(side))
+            tokens, bounds = names.tokens(Texts.from_strings(side))
             pairs.append(table.number(tokens, bounds[:-1], np.diff(bounds).astype(np.uint8)))
         counts = np.array([count for _, _, count, _ in listed], np.uint32)
         values = np.array([[given.get(name, 0.0) for name in COLUMNS] for *_, given in listed], np.float32)

@@ -57,7 +57,7 @@ def estimate(
     if not 1 <= order <= HIGHEST:
         raise RecipeError(f"a language model of order {order}: expected 1 to {HIGHEST}")
     vocabulary = Names()
-    vocabulary.intern_all(Texts.of(MARKS))
+    vocabulary.intern_all(Texts.from_strings(MARKS))
     words, depths = _padded(texts, vocabulary)
     orders, ids = [_words(words, len(vocabulary))], words
     for size in range(2, order + 1):

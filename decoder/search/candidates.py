@@ -70,8 +70,8 @@ def candidates(
         said, listed = Texts(blob.whole(), texts.whole()), scores.whole()
     return Candidates(
         lists,
-        Features(Texts.join([Texts.of(names), spelt(table.listed())]), width),
-        Texts.of(map(str, range(len(lists.bounds) - 1))),
+        Features(Texts.join([Texts.from_strings(names), spelt(table.listed())]), width),
+        Texts.from_strings(map(str, range(len(lists.bounds) - 1))),
         said,
         listed,
         _unnamed(len(said)),

@@ -95,7 +95,7 @@ def _tables(blocks: BlockSet, weights: Mapping[str, float]) -> dict[str, Keys]:
         rows.setdefault(name.partition("/")[0], {})[name] = weight
     tables, templates = {}, Templates(blocks.vocabularies, blocks.blocks, ",".join(rows))
     for label, row in rows.items():
-        keys = templates.keys(Texts.of(row), lenient=True)
+        keys = templates.keys(Texts.from_strings(row), lenient=True)
         known = keys != 0
         tables[label] = Keys(len(keys))
         tables[label].enter(keys[known])

@@ -71,7 +71,7 @@ class NonLocal(NamedTuple):
 
 def _found(features: Mapping[tuple[str, ...], float], names: Names, mark: int) -> Iterator[tuple[int, float]]:
     """The keys of the features whose words all have names, and their weights."""
-    ids = names.find_all(Texts.of(word for words in features for word in words))
+    ids = names.find_all(Texts.from_strings(word for words in features for word in words))
     if ids.max(initial=-1) >= (1 << BITS) - 2:
         raise InputError(f"a feature has a word of number {ids.max()}; keys have room for the first {(1 << BITS) - 2}")
     rest = iter((ids + 1).tolist())

@@ -52,7 +52,7 @@ class Lattice:
         phrases = [" ".join(words[w] for w in said.says(int(o))) for o in graph.options[speaks][places]]
         options = graph.options.copy()
         options[speaks] = np.searchsorted(used, said.phrases[graph.options[speaks]])
-        return cls(graph._replace(options=options), Texts.of(phrases))
+        return cls(graph._replace(options=options), Texts.from_strings(phrases))
 
     @classmethod
     def join(cls, parts: Sequence[Lattice]) -> Lattice:
@@ -83,7 +83,7 @@ class Lattice:
         phrases = list(self.phrases)
         steps = derivations.steps.tolist()
         rows = pairwise(derivations.step_bounds.tolist())
-        return Texts.of(" ".join(filter(None, (phrases[step] for step in steps[a:b]))) for a, b in rows)
+        return Texts.from_strings(" ".join(filter(None, (phrases[step] for step in steps[a:b]))) for a, b in rows)
 
 
 def write(path: FilePath, lattice: Lattice) -> None:
@@ -172,7 +172,7 @@ class _Reader:
             np.array(self.options, np.uint32),
             np.array(self.scores, np.float64),
         )
-        return Lattice(graph, Texts.of(self.phrases))
+        return Lattice(graph, Texts.from_strings(self.phrases))
 
     def _error(self, message: str) -> FormatError:
         return FormatError.at(shown(self.path), self.line, message)

@@ -131,7 +131,7 @@ class Corpus:
         """A new folder with the files of the corpus, all of them or none; `packed` gzips those of the training part."""
         source, target = self.languages
         with creating(folder) as fresh:
-            write_lines(fresh / PAIR, Texts.of([f"{source}-{target}"]))
+            write_lines(fresh / PAIR, Texts.from_strings([f"{source}-{target}"]))
             for name, part in self.parts:
                 end = ".gz" if packed and name == "train" else ""
                 write_lines(fresh / f"{name}.{source}{end}", part.source)
@@ -251,7 +251,7 @@ def read_tsv(path: files.FilePath) -> Parallel:
             raise FormatError.at(files.shown(path), line, "found no tab; expected source, tab, target")
         for side, cell in zip(sides, cells, strict=False):
             side.append(cell)
-    return Parallel(Texts.of(sides[0]), (Texts.of(sides[1]),))
+    return Parallel(Texts.from_strings(sides[0]), (Texts.from_strings(sides[1]),))
 
 
 def read_parallel(paths: Sequence[files.FilePath]) -> Parallel:
@@ -384,8 +384,10 @@ def words(
             tick(1)
             yield split(line).lower() if lower else split(line)
 
-    targets = tuple(Texts.of(changed(texts, target)) for texts in text.targets)
-    return Parallel(Texts.of(changed(text.source, source)), targets, text.links if tokeniser == "none" else None)
+    targets = tuple(Texts.from_strings(changed(texts, target)) for texts in text.targets)
+    return Parallel(
+        Texts.from_strings(changed(text.source, source)), targets, text.links if tokeniser == "none" else None
+    )
 
 
 def prepare(

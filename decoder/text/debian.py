@@ -97,7 +97,9 @@ def _paired(folders: list[Path], pattern: str, read_one: Callable[[Path], Mappin
 
 
 def _parallel(pairs: list[tuple[str, str]]) -> Parallel:
-    return Parallel(Texts.of(source for source, _ in pairs), (Texts.of(target for _, target in pairs),))
+    return Parallel(
+        Texts.from_strings(source for source, _ in pairs), (Texts.from_strings(target for _, target in pairs),)
+    )
 
 
 def _region(language: str) -> str:

@@ -339,5 +339,7 @@ def _links(sources: Numbers, targets: Numbers, owners: Numbers) -> Texts:
     bounds = np.searchsorted(owners, np.arange(CHUNK + 1))
     blank = np.ones(len(owners), np.bool_)
     blank[bounds[:-1][bounds[:-1] < bounds[1:]]] = False
-    text = Texts.of([*pairs, *(f" {pair}" for pair in pairs)]).take(sources * width + targets + len(pairs) * blank)
+    text = Texts.from_strings([*pairs, *(f" {pair}" for pair in pairs)]).take(
+        sources * width + targets + len(pairs) * blank
+    )
     return Texts(text.blob, text.bounds[bounds])

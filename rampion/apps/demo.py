@@ -202,7 +202,7 @@ class Tour:
         facts = {"decoder": self.decoder(DENSE_FEATURES).fingerprint}
         told = partial(self._told, "decoded")
         run = Loop.resume(self.out / DENSE, config, [source, *refs, str(start)], facts, told, FREE)
-        arbiter = judge(Texts.of(map(str, range(len(dev)))), dev.references, recipe.metric, recipe.alpha)
+        arbiter = judge(Texts.from_strings(map(str, range(len(dev)))), dev.references, recipe.metric, recipe.alpha)
         learnt = train(
             recipe,
             decoder,

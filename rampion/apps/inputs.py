@@ -33,7 +33,7 @@ def read_runs(paths: Sequence[str], lenient: bool) -> list[Candidates]:
     for path, skipped in zip(paths, files.skipped, strict=True):
         if skipped.count:
             note(f"{path}: skipped {skipped.count} lines; the first: {skipped.first}")
-    return Candidates.build(files.names, files.runs)
+    return Candidates.from_rows(files.names, files.runs)
 
 
 def references_of(segments: Texts, lists: Sequence[str], refs: Sequence[str] | None, metric: str) -> References | None:

@@ -87,7 +87,7 @@ class Inside:
         from rampion.store.features import Features, Weights
 
         heavy = np.flatnonzero(self.weights)
-        names = Texts.join([Texts.of(self.own), self.decoder.spelt(self.keys[heavy])])
+        names = Texts.join([Texts.from_strings(self.own), self.decoder.spelt(self.keys[heavy])])
         vector = np.concatenate([list(self.own.values()), self.weights[heavy].astype(np.float64)])
         return Weights(Features(names, len(self.own)), vector)
 

@@ -143,7 +143,7 @@ def report_phrase(found: Any, phrase: str, as_json: bool) -> None:
     from rampion.errors import InputError
     from rampion.store.text import Texts
 
-    sentences = Sentences.of(Texts.of([phrase]), found.vocabularies.source)
+    sentences = Sentences.of(Texts.from_strings([phrase]), found.vocabularies.source)
     size = len(sentences.words)
     if not size:
         raise InputError("--show: expected a source phrase, one word at least")

@@ -141,7 +141,7 @@ def _read(systems: dict[str, list[str]], refs: Sequence[str]) -> tuple[list[Text
             found = f"{len(output)} lines, and {paths[0]} has {count}" if count else "no lines"
             raise InputError(f"{path}: has {found}; outputs must have a line for every segment")
     # Names that are no numbers: the references must have as many lines, not at least as many.
-    return outputs, references.read(refs, Texts.of(f"line {n + 1}" for n in range(count)))
+    return outputs, references.read(refs, Texts.from_strings(f"line {n + 1}" for n in range(count)))
 
 
 def _statistics(metric: Metric, outputs: Sequence[Texts], references: References) -> NDArray[Any]:

@@ -64,7 +64,7 @@ def condense(
     condensed(found, learnt).write(out)
     if save_weights:
         own = {name: weight for name, weight in learnt.items() if name in DENSE}
-        weights_format.write(save_weights, Weights.of(own | dict.fromkeys(LEARNT, 1.0)))
+        weights_format.write(save_weights, Weights.from_dict(own | dict.fromkeys(LEARNT, 1.0)))
     if as_json:
         console.show_json({label: row._asdict() for label, row in rows.items()})
         return

@@ -312,7 +312,7 @@ def decode(
             folder = dirname(realpath(nbest)) if nbest.endswith(".store") else None
             lists = teller.decode(list(lines), given, k or 100, folder)
             write_lists(nbest, lists)
-            facts |= {"candidates": len(lists), "features": len(lists.features)}
+            facts |= {"candidates": lists.size, "features": len(lists.features)}
         elif derivations:
             facts |= _derivations(system, lines, given, k or 1, derivations)
         elif lattice:
@@ -363,7 +363,7 @@ def _oracle(teller: Any, criterion: Any, lines: Texts, refs: list[str], out: str
     from rampion.metrics import named
     from rampion.store.text import Texts
 
-    labels = Texts.of(map(str, range(len(lines))))
+    labels = Texts.from_strings(map(str, range(len(lines))))
     given = references.read(refs, labels, aligned=True)
     found = list(teller.oracles(lines, given, criterion))
     best, bleu = Texts.join([said for said, _ in found]), named("bleu")
@@ -416,7 +416,7 @@ def _explain(system: Any, lines: Texts, line: int, weights: Weighing, svg: str |
     steps, last, weighed = built(system, text, weights)
     source = text.split()
     if svg:
-        texts.write(svg, Texts.of([drawn(source, steps, f"line {line}").rstrip("\n")]))
+        texts.write(svg, Texts.from_strings([drawn(source, steps, f"line {line}").rstrip("\n")]))
     if as_json:
         rows = zip(steps, orientations(steps), strict=True)
         blocks = [step._asdict() | {"words": list(step.words), "orientation": letter} for step, letter in rows]

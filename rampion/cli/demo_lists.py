@@ -56,17 +56,17 @@ def lists(
     from rampion.store.features import Weights
     from rampion.store.names import Names
     from rampion.store.text import References
-    from rampion.training.tuning import judge, picks, tune
+    from rampion.training.tuning import judge, pick, tune
 
     speak = console.note if as_json else typer.echo
     speak(f"Inventing two languages and {segments} sentences, each with its {k} best translations ...")
     records = list(task(seed, segments, k))
     names = Names()
-    whole = Candidates.build(names, [[jsonl.rows_of(records, names)]])[0]
-    references = References.of(record["refs"] for record in records)
+    whole = Candidates.from_rows(names, [[jsonl.rows_of(records, names)]])[0]
+    references = References.from_lists(record["refs"] for record in records)
     half = np.arange(segments // 2), np.arange(segments // 2, segments)
     (dev, test), (dev_refs, test_refs) = [whole[part] for part in half], [references.take(part) for part in half]
-    start = Weights.of(_flat(INITIAL))
+    start = Weights.from_dict(_flat(INITIAL))
     if out:
         out.mkdir(parents=True, exist_ok=True)
         for name, part, refs in (("dev", dev, dev_refs), ("test", test, test_refs)):
@@ -75,7 +75,7 @@ def lists(
         speak(f"Writing {out}/dev.jsonl, {out}/test.jsonl and {out}/initial.weights ...")
     arbiter = judge(test, test_refs, "bleu")
     batch = arbiter.batch(test)
-    first = batch.statistics[picks(test, start, lenient=True)]
+    first = batch.statistics[pick(test, start, lenient=True)]
 
     speak(f"Tuning {len(whole.features)} weights on {len(dev.segments)} of them with {len(RECIPES)} losses ...\n")
     tuned = {name: tune(dev, dev_refs, recipe=name, start=start, lenient=True) for name in RECIPES}
@@ -83,11 +83,11 @@ def lists(
         TITLES[name]: one.after.chosen for name, one in tuned.items()
     }
     held_out = {"initial weights": first} | {
-        TITLES[name]: batch.statistics[picks(test, one.weights, lenient=True)] for name, one in tuned.items()
+        TITLES[name]: batch.statistics[pick(test, one.weights, lenient=True)] for name, one in tuned.items()
     }
     scores = {name: bootstrap(arbiter.metric, rows) for name, rows in held_out.items()}
     gains = {name: paired_bootstrap(arbiter.metric, first, rows) for name, rows in held_out.items()}
-    oracle = batch.corpus_score(ORACLE.picks(batch.stakes, np.zeros(len(test))))
+    oracle = batch.corpus_score(ORACLE.picks(batch.stakes, np.zeros(test.size)))
     if as_json:
         console.show_json({
             "signature": arbiter.metric.signature(test_refs), "oracle": oracle, "tuned": dev_scores,

@@ -119,7 +119,7 @@ def _text(
     if len(files) != 1:
         raise RecipeError(f"{what} is {len(files)} files; a decoder translates one, a sentence a line")
     lines = read_source(files[0], longest)
-    numbers = Texts.of(map(str, range(len(lines))))
+    numbers = Texts.from_strings(map(str, range(len(lines))))
     if refs:
         found = references.read(refs, numbers, aligned=True)
     elif metric.startswith("metric:"):
@@ -144,7 +144,7 @@ def _print(text: Judged, held: Judged | None) -> str:
     arrays = list[NDArray[Any]]()
     for segments, arbiter in filter(None, (text, held)):
         references = arbiter.references
-        arrays += [*_arrays(Texts.of(segments)), *_arrays(references.texts), references.bounds]
+        arrays += [*_arrays(Texts.from_strings(segments)), *_arrays(references.texts), references.bounds]
     return _name(*arrays)
 
 

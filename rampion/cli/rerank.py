@@ -59,7 +59,7 @@ def rerank(
     from rampion.formats.files import replacing
     from rampion.training.loop import absorbed, standing
     from rampion.training.policies import Merge
-    from rampion.training.tuning import judge, picks, reranked
+    from rampion.training.tuning import judge, pick, rerank
 
     if out == reordered == "-":
         raise InputError("the best candidates and --lists cannot both go to stdout; name a file with --out")
@@ -71,11 +71,11 @@ def rerank(
         references = references_of(merged.segments, lists, refs, metric or "bleu")
         arbiter = judge(merged, references, metric or "bleu", listed=listed)
         found = standing(arbiter.batch(merged), learnt.vector)
-    best = merged.texts.take(picks(merged, learnt, listed=listed))
+    best = merged.texts.take(pick(merged, learnt, listed=listed))
     with replacing(out) as file:
         file.write("".join(f"{text}\n" for text in best).encode())
     if reordered:
-        write_lists(reordered, reranked(merged, learnt, listed=listed))
+        write_lists(reordered, rerank(merged, learnt, listed=listed))
     if not judged:
         return
     signature = arbiter.metric.signature(arbiter.references)

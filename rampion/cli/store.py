@@ -37,7 +37,7 @@ def pack(
     merged = runs[0] if len(runs) == 1 else absorbed(Merge(), runs)
     store.write(out, merged)
     typer.echo(
-        f"wrote {out}: {len(merged.segments)} segments, {len(merged)} candidates, {len(merged.features)} features",
+        f"wrote {out}: {len(merged.segments)} segments, {merged.size} candidates, {len(merged.features)} features",
         err=out == "-",
     )
 
@@ -78,7 +78,7 @@ def _checked(path: str) -> Iterator[dict[str, str | int]]:
     else:
         found = store.read(path)
         features = found.features
-        yield _fact(path, len(found.segments), len(found), len(features), features.width)
+        yield _fact(path, len(found.segments), found.size, len(features), features.width)
 
 
 def _told(path: str, part: Part) -> dict[str, str | int]:

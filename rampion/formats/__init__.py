@@ -27,7 +27,7 @@ def load_runs(paths: Sequence[FilePath]) -> list[Candidates]:
     if is_store(paths):
         return [store.read(paths[0])]
     files = read_lists(paths)
-    return Candidates.build(files.names, files.runs)
+    return Candidates.from_rows(files.names, files.runs)
 
 
 def load_references(paths: FilePath | Sequence[FilePath], lists: Candidates) -> References:

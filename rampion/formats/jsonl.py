@@ -169,14 +169,14 @@ class _Builder:
         self.labels.settle(self.where)
         columns = np.array(self.columns, np.float64).reshape(len(self.texts), -1)
         rows = Rows(
-            segments=Texts.of(self.segments),
+            segments=Texts.from_strings(self.segments),
             bounds=np.cumsum([0, *self.sizes]),
-            texts=Texts.of(self.texts),
+            texts=Texts.from_strings(self.texts),
             entry_bounds=np.cumsum([0, *self.counts]),
             ids=self.labels.slot_ids[np.array(self.slots, np.int64)].astype(np.uint32),
             values=np.array(self.values, np.float64),
             scores=np.array(self.scores, np.float64),
-            notes=Texts.of(self.notes),
+            notes=Texts.from_strings(self.notes),
             metrics={name: columns[:, place].copy() for place, name in enumerate(self.metrics or ())},
         )
         self._clear()

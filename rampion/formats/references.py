@@ -43,7 +43,7 @@ def read(paths: Sequence[FilePath], segments: Texts, *, aligned: bool = False) -
     for row, texts in zip(rows, chosen, strict=True):
         if not texts:
             raise FormatError.at(shown(paths[0]), row + 1, "no reference in this line; every segment needs one")
-    return References.of(chosen)
+    return References.from_lists(chosen)
 
 
 def write(paths: Sequence[FilePath], references: References) -> None:
@@ -66,7 +66,7 @@ def _by_id(path: FilePath, found: dict[str, list[str]], segments: Texts) -> Refe
     for identity in ids:
         if not found.get(identity):
             raise FormatError(f"{shown(path)}: has no reference of segment {identity}; every segment needs one")
-    return References.of(found[identity] for identity in ids)
+    return References.from_lists(found[identity] for identity in ids)
 
 
 def _labelled(path: FilePath) -> dict[str, list[str]]:

@@ -10,7 +10,7 @@ from rampion.store.text import Texts
 
 def read(path: FilePath) -> Texts:
     """Every line, without the blanks at its ends."""
-    return Texts.of(text for _, text in lines(path))
+    return Texts.from_strings(text for _, text in lines(path))
 
 
 def write(path: FilePath, texts: Texts) -> None:

@@ -64,7 +64,7 @@ def _read_text(path: FilePath) -> Weights:
             raise FormatError(f"{shown(path)}: feature {name} has two weights; keep one of them")
     if not found:
         raise FormatError(f"{shown(path)}: holds no weights")
-    return Weights(Features(Texts.of(found), width), np.fromiter(found.values(), np.float64, len(found)))
+    return Weights(Features(Texts.from_strings(found), width), np.fromiter(found.values(), np.float64, len(found)))
 
 
 def _value(path: FilePath, line: int, cell: str) -> float:

@@ -41,7 +41,7 @@ class Stakes:
 
 def unjudged(candidates: Candidates) -> Stakes:
     """Stakes without costs or references: enough to ask for the model's own choice."""
-    n = len(candidates)
+    n = candidates.size
     return Stakes(candidates.bounds, np.zeros(n), np.zeros(n, bool))
 
 
@@ -134,7 +134,7 @@ def _reached(candidates: Candidates, references: References) -> NDArray[np.bool_
     """Which candidates reach a reference: those marked in a metric column `reached`, else those equal to one."""
     if "reached" in candidates.metrics:
         return np.asarray(candidates.metrics["reached"] > 0)
-    reached = np.zeros(len(candidates), bool)
+    reached = np.zeros(candidates.size, bool)
     lengths, owner = np.diff(candidates.texts.bounds), np.repeat(np.arange(len(references)), np.diff(candidates.bounds))
     wanted = np.diff(references.texts.bounds)
     for r in range(int(np.diff(references.bounds).max(initial=0))):

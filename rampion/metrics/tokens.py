@@ -59,7 +59,7 @@ def mapped(function: Callable[[str], str], texts: Texts) -> Texts:
     """function(text) for every text, computed once for each distinct one."""
     strings = list(texts)
     results = {string: function(string) for string in dict.fromkeys(strings)}
-    return Texts.of(results[string] for string in strings)
+    return Texts.from_strings(results[string] for string in strings)
 
 
 def tokenised(texts: Texts, tokeniser: Tokeniser, lowercase: bool) -> Texts:

@@ -51,7 +51,7 @@ class Candidates:
             array.flags.writeable = False
 
     @classmethod
-    def build(cls, names: Names, runs: Sequence[list[Rows]]) -> list[Candidates]:
+    def from_rows(cls, names: Names, runs: Sequence[list[Rows]]) -> list[Candidates]:
         """One store a run, all with the same features; dense is what every candidate of every run has.
 
         The rows are consumed, so that the flat and the packed form of a large file never stand in memory together.
@@ -99,11 +99,16 @@ class Candidates:
             Texts.join([part.texts for part in parts]),
             _concatenate([part.scores for part in parts], np.float64),
             Texts.join([part.notes for part in parts]),
-            _columns([part.metrics for part in parts], [len(part) for part in parts]),
+            _columns([part.metrics for part in parts], [part.size for part in parts]),
             _concatenate([part.seen for part in parts], np.int32),
         )
 
     def __len__(self) -> int:
+        """The number of segments."""
+        return len(self.segments)
+
+    @property
+    def size(self) -> int:
         """The number of candidates."""
         return len(self.texts)
 
@@ -118,13 +123,13 @@ class Candidates:
 
     def rank(self) -> Offsets:
         """Each candidate's place in its list, from 0."""
-        return np.arange(len(self)) - np.repeat(self.bounds[:-1], np.diff(self.bounds))
+        return np.arange(self.size) - np.repeat(self.bounds[:-1], np.diff(self.bounds))
 
     # Weights meet features in the next two functions only.
 
     def score(self, weights: Reals) -> Reals:
         """weights . f of every candidate."""
-        scores = np.empty(len(self))
+        scores = np.empty(self.size)
 
         def fill(span: tuple[int, int]) -> None:
             part = self.lists.part(*span)
@@ -200,12 +205,12 @@ class Candidates:
 
     def at(self, iteration: int) -> Candidates:
         """The same candidates, produced by the decoding iteration given."""
-        return replace(self, seen=np.full(len(self), iteration, np.int32))
+        return replace(self, seen=np.full(self.size, iteration, np.int32))
 
     def distinct(self) -> Candidates:
         """Without the later of any two candidates of a segment that have the same tokens and features (S1, C2)."""
         scores = self.score(np.random.default_rng(0).standard_normal(len(self.features)))
-        kept, seen = np.empty(len(self), bool), np.empty(len(self), np.int32)
+        kept, seen = np.empty(self.size, bool), np.empty(self.size, np.int32)
         for first, last in pairwise(self.lists.cuts().tolist()):
             rows = slice(*self.bounds[[first, last]])
             part = self.lists.part(first, last), self.texts.part(rows.start, rows.stop), scores[rows]
@@ -223,11 +228,11 @@ class Candidates:
         for s in range(len(self.segments)):
             span = [np.arange(self.bounds[s], self.bounds[s + 1])]
             if s in partner:
-                span.append(np.arange(fresh.bounds[partner[s]], fresh.bounds[partner[s] + 1]) + len(self))
+                span.append(np.arange(fresh.bounds[partner[s]], fresh.bounds[partner[s] + 1]) + self.size)
             picks += span
             lengths.append(sum(map(len, span)))
         for s in additional:
-            picks.append(np.arange(fresh.bounds[s], fresh.bounds[s + 1]) + len(self))
+            picks.append(np.arange(fresh.bounds[s], fresh.bounds[s + 1]) + self.size)
             lengths.append(len(picks[-1]))
         both = _join_rows(ours, others, len(self.features))
         segments = Texts.join([self.segments, fresh.segments.take(np.array(additional, np.int64))])

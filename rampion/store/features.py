@@ -40,7 +40,7 @@ class Features:
         dense = [name for name in mine[: self.width] if name in both]
         ids = {name: f for f, name in enumerate(dict.fromkeys([*dense, *mine, *theirs]))}
         places = [np.array([ids[name] for name in names], np.uint32) for names in (mine, theirs)]
-        return Features(Texts.of(ids), len(dense)), places[0], places[1]
+        return Features(Texts.from_strings(ids), len(dense)), places[0], places[1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,9 +51,11 @@ class Weights(Mapping[str, float]):
     vector: NDArray[np.float64] = field(repr=False)
 
     @classmethod
-    def of(cls, values: Mapping[str, float]) -> Weights:
+    def from_dict(cls, values: Mapping[str, float]) -> Weights:
         """Weights by name, all of them dense."""
-        return cls(Features(Texts.of(values), len(values)), np.fromiter(values.values(), np.float64, len(values)))
+        return cls(
+            Features(Texts.from_strings(values), len(values)), np.fromiter(values.values(), np.float64, len(values))
+        )
 
     def __getitem__(self, name: str) -> float:
         return float(self.vector[self.features.ids[name]])

@@ -160,7 +160,7 @@ def _single_spaced(texts: Texts) -> Texts:
     spaces = texts.blob == ord(" ")
     if not (spaces[1:] & spaces[:-1]).any() and not np.isin(texts.blob, [9, 10, 11, 12, 13]).any():
         return texts
-    return Texts.of(" ".join(text.split()) for text in texts)
+    return Texts.from_strings(" ".join(text.split()) for text in texts)
 
 
 def _same_features(lists: Lists, left: Offsets, right: Offsets, owner: Offsets) -> NDArray[np.bool_]:

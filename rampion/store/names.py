@@ -142,7 +142,7 @@ class Labels:
             names += [name] if size == 1 else [f"{name}[{place}]" for place in range(size)]
         ids = np.full(len(names), -1)
         features = np.array([slot for slot in range(len(names)) if done + slot not in self.metrics], np.int64)
-        ids[features] = self.features.intern_all(Texts.of(names[slot] for slot in features.tolist()))
+        ids[features] = self.features.intern_all(Texts.from_strings(names[slot] for slot in features.tolist()))
         self._owned = _padded(self._owned, len(self.features.bounds) - 1)
         repeated = np.ones(len(features), np.bool_)
         repeated[np.unique(ids[features], return_index=True)[1]] = False

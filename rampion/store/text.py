@@ -20,7 +20,7 @@ class Texts:
     bounds: NDArray[np.int64]
 
     @classmethod
-    def of(cls, strings: Iterable[str]) -> Texts:
+    def from_strings(cls, strings: Iterable[str]) -> Texts:
         encoded = [string.encode() for string in strings]
         bounds = np.zeros(len(encoded) + 1, np.int64)
         np.cumsum([len(piece) for piece in encoded], out=bounds[1:])
@@ -78,11 +78,11 @@ class References:
     bounds: NDArray[np.int64]
 
     @classmethod
-    def of(cls, segments: Iterable[Sequence[str]]) -> References:
+    def from_lists(cls, segments: Iterable[Sequence[str]]) -> References:
         lists = [list(segment) for segment in segments]
         bounds = np.zeros(len(lists) + 1, np.int64)
         np.cumsum([len(strings) for strings in lists], out=bounds[1:])
-        return cls(Texts.of(string for strings in lists for string in strings), bounds)
+        return cls(Texts.from_strings(string for strings in lists for string in strings), bounds)
 
     def __len__(self) -> int:
         return len(self.bounds) - 1

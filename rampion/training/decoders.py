@@ -76,7 +76,7 @@ class Function:
 
         names = Names()
         rows = jsonl.rows_of((record(s, segment) for s, segment in enumerate(segments)), names)
-        return Candidates.build(names, [[rows]])[0]
+        return Candidates.from_rows(names, [[rows]])[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ def _lists(path: Path, count: int, command: str) -> Candidates:
         files = read_lists([path])
     except InputError as error:
         raise InputError(f"the lists of the decoder command {command!r}: {_placed(error, path)}") from error
-    lists = Candidates.build(files.names, files.runs)[0]
+    lists = Candidates.from_rows(files.names, files.runs)[0]
     places = {str(s): s for s in range(count)}
     spans = [np.zeros(0, np.int64)] * count
     for name, first, last in zip(lists.segments, lists.bounds[:-1], lists.bounds[1:], strict=True):
@@ -175,7 +175,7 @@ def _lists(path: Path, count: int, command: str) -> Candidates:
             f"segment {missing[0]}; every segment needs a candidate"
         )
     bounds = np.concatenate([[0], np.cumsum([len(span) for span in spans], dtype=np.int64)])
-    return lists.take(np.concatenate([np.zeros(0, np.int64), *spans]), bounds, Texts.of(places))
+    return lists.take(np.concatenate([np.zeros(0, np.int64), *spans]), bounds, Texts.from_strings(places))
 
 
 def _placed(error: InputError, path: Path) -> str:

@@ -180,7 +180,7 @@ def train(
                 with clock("testing"):
                     tested = dev.score(decoder, learnt) if dev else None
                 moved = float(np.linalg.norm(_change(weights, learnt)))
-                row = Iteration(iteration, before, after, tested, moved, len(fresh), len(kept), dict(clock))
+                row = Iteration(iteration, before, after, tested, moved, fresh.size, kept.size, dict(clock))
                 run.keep(row, learnt)
         ends.append(run.weights(iteration))
         if recipe.still and (
@@ -229,7 +229,7 @@ def _change(before: Weights, after: Weights) -> Reals:
 
 def _full(policy: Policy, known: Candidates | None, kept: Candidates) -> bool:
     """Whether decoding has brought nothing that was not known."""
-    return isinstance(policy, Merge) and known is not None and len(known) == len(kept)
+    return isinstance(policy, Merge) and known is not None and known.size == kept.size
 
 
 @contextmanager
@@ -297,7 +297,7 @@ class _Watch:
             value,
             score,
             float(np.sqrt(np.square(weights - self.before).sum())),
-            len(self.batch.candidates),
+            self.batch.candidates.size,
             self.held.score(weights) if self.held else None,
             effective,
         )

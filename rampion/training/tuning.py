@@ -87,9 +87,9 @@ def judge(
     if isinstance(metric, str):
         metric = named(metric)
     if references is None:
-        references = References(Texts.of([""] * len(segments)), np.arange(len(segments) + 1))
+        references = References(Texts.from_strings([""] * len(segments)), np.arange(len(segments) + 1))
     elif not isinstance(references, References):
-        references = References.of(references)
+        references = References.from_lists(references)
     return Judge(metric, references, segments, alpha, listed)
 
 
@@ -97,7 +97,7 @@ def segments_of(runs: Sequence[Candidates]) -> Texts:
     """The segments of all runs in order of first appearance."""
     if all(run.segments == runs[0].segments for run in runs):
         return runs[0].segments
-    return Texts.of(dict.fromkeys(name for run in runs for name in run.segments))
+    return Texts.from_strings(dict.fromkeys(name for run in runs for name in run.segments))
 
 
 def tune(
@@ -138,7 +138,7 @@ def tune(
     if start is None:
         start = Weights(kept.features, np.zeros(len(kept.features)))
     elif not isinstance(start, Weights):
-        start = Weights.of(start)
+        start = Weights.from_dict(start)
     if listed and start.vector.any():
         raise RecipeError("base='listed' adds to the decoder's own totals, and to initial weights too: leave one out")
     start = Weights(kept.features, start.onto(kept.features, lenient=lenient))
@@ -204,7 +204,7 @@ class _Choice:
             self.best, self.best_round = weights, len(self.rounds)
 
 
-def picks(lists: Candidates, weights: Weights, *, lenient: bool = False, listed: bool = False) -> NDArray[np.int64]:
+def pick(lists: Candidates, weights: Weights, *, lenient: bool = False, listed: bool = False) -> NDArray[np.int64]:
     """The best candidate of every segment that has any; ties go to the earlier one."""
     return MODEL.picks(unjudged(lists), scores_of(lists, weights, lenient=lenient, listed=listed))
 
@@ -215,11 +215,11 @@ def scores_of(lists: Candidates, weights: Weights, *, lenient: bool = False, lis
     return scores + totals(lists) if listed else scores
 
 
-def reranked(lists: Candidates, weights: Weights, *, lenient: bool = False, listed: bool = False) -> Candidates:
+def rerank(lists: Candidates, weights: Weights, *, lenient: bool = False, listed: bool = False) -> Candidates:
     """The same lists sorted by the weights, best first, with the new scores."""
     scores = scores_of(lists, weights, lenient=lenient, listed=listed)
     owner = np.repeat(np.arange(len(lists.segments)), np.diff(lists.bounds))
-    order = np.lexsort((np.arange(len(lists)), -scores, owner))
+    order = np.lexsort((np.arange(lists.size), -scores, owner))
     return replace(lists.take(order, lists.bounds, lists.segments), scores=scores[order])
 
 
@@ -280,15 +280,15 @@ class Reranker:
 
     def predict(self, lists: Candidates) -> list[str]:
         """The best candidate of every segment."""
-        return list(lists.texts.take(picks(lists, self.weights_, listed=self._listed)))
+        return list(lists.texts.take(pick(lists, self.weights_, listed=self._listed)))
 
     def rerank(self, lists: Candidates) -> Candidates:
-        return reranked(lists, self.weights_, listed=self._listed)
+        return rerank(lists, self.weights_, listed=self._listed)
 
     def score(self, lists: Candidates, references: References | Iterable[Sequence[str]] | None = None) -> float:
         """The corpus metric of the predictions, on its reported scale."""
         arbiter = judge(lists, references, self.tuned_.recipe.metric)
-        return arbiter.batch(lists).corpus_score(picks(lists, self.weights_, listed=self._listed))
+        return arbiter.batch(lists).corpus_score(pick(lists, self.weights_, listed=self._listed))
 
     @property
     def _listed(self) -> bool:

@@ -29,7 +29,7 @@ TOY = list(toy.task(3, SEGMENTS, K))
 
 def lists_of(records):
     names = Names()
-    return Candidates.build(names, [[rows_of(records, names)]])[0]
+    return Candidates.from_rows(names, [[rows_of(records, names)]])[0]
 
 
 def refs_of(records):
@@ -86,7 +86,7 @@ def test_places_are_those_of_the_first_of_the_best_in_a_sorted_list(seed):
     weights[: lists.features.width] = rng.integers(-1, 2, lists.features.width)
     found = examine(lists, arbiter, weights)
     costs, scores = arbiter.batch(lists).stakes.costs, lists.score(weights)
-    for place, keys in zip(found.scores.places, (np.zeros(len(lists)), scores), strict=True):
+    for place, keys in zip(found.scores.places, (np.zeros(lists.size), scores), strict=True):
         places = []
         for start, end in spans(lists):
             order = sorted(range(start, end), key=lambda i: -keys[i])
@@ -117,8 +117,8 @@ def test_features_agree_with_numpy_dense_and_sparse(metric, half):
     arbiter = judge(lists, refs_of(records), metric)
     quality = centred(-arbiter.batch(lists).stakes.costs, lists)
     rows = lists.rows()
-    owners = np.repeat(np.arange(len(lists)), np.diff(rows.entry_bounds))
-    table = np.zeros((len(lists), len(lists.features)))
+    owners = np.repeat(np.arange(lists.size), np.diff(rows.entry_bounds))
+    table = np.zeros((lists.size, len(lists.features)))
     table[owners, rows.ids] = rows.values
     found = examine(lists, arbiter, top=40).features
     assert [row.dense for row in found] == [True] * 5 + [False] * 40
@@ -385,7 +385,7 @@ def test_empty_hypotheses_which_readers_refuse():
     lists = lists_of(TOY)
     strings = list(lists.texts)
     strings[5 * K + 3] = " "
-    (finding,) = examine(replace(lists, texts=Texts.of(strings))).findings
+    (finding,) = examine(replace(lists, texts=Texts.from_strings(strings))).findings
     assert (finding.kind, finding.segment, finding.candidate) == ("empty hypotheses", "5", 3)
 
 
@@ -399,7 +399,7 @@ def test_lists_far_shorter_than_usual():
 
 def test_segments_without_candidates_are_named_and_left_out():
     lists = lists_of(TOY)
-    kept = np.ones(len(lists), bool)
+    kept = np.ones(lists.size, bool)
     kept[lists.bounds[4] : lists.bounds[5]] = False
     lists = lists.keep(kept)
     found = examine(lists, judge(lists, refs_of(TOY), "bleu"))
@@ -408,12 +408,12 @@ def test_segments_without_candidates_are_named_and_left_out():
     rest = [record for record in TOY if record["id"] != "4"]
     assert found.scores.depths == examined(rest).scores.depths
     with pytest.raises(InputError, match="the lists hold no candidates"):
-        examine(lists.keep(np.zeros(len(lists), bool)))
+        examine(lists.keep(np.zeros(lists.size, bool)))
 
 
 def test_a_column_that_is_not_finite():
     lists = lists_of(TOY)
-    column = np.zeros(len(lists))
+    column = np.zeros(lists.size)
     column[[15, 20]] = np.nan, np.inf
     (finding,) = examine(replace(lists, metrics={"comet": column})).findings
     assert (finding.kind, finding.segment, finding.candidate) == ("not finite", "1", 15 - K)
@@ -447,7 +447,7 @@ def test_features_of_one_side():
     )
     names = Names()
     apart = lists_of(here), lists_of(there)
-    together = Candidates.build(names, [[rows_of(here, names)], [rows_of(there, names)]])
+    together = Candidates.from_rows(names, [[rows_of(here, names)], [rows_of(there, names)]])
     for one, other in (apart, together):
         found = examine(one, other=other)
         assert kinds(found) == ["one-sided features"] * 3
@@ -483,7 +483,7 @@ def test_ragged_references_are_no_fault():
     for s, record in enumerate(records):
         record["refs"] = record["refs"][: 1 + s % 2]
     lists = lists_of(records)
-    assert examine(lists, judge(lists, References.of(refs_of(records)), "bleu")).findings == ()
+    assert examine(lists, judge(lists, References.from_lists(refs_of(records)), "bleu")).findings == ()
 
 
 # JSON and the command line

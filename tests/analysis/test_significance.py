@@ -239,8 +239,8 @@ def test_sacrebleu_agrees(name, kind, test, monkeypatch):
     trials = 2000
     _, scores = PairedTest([("a", first), ("b", second)], {name: metric}, [truth], kind, trials)()
     theirs = scores[named(name).name][1]
-    bounds, references = np.arange(151), References.of([one] for one in truth)
-    rows = [named(name).statistics(Texts.of(texts), bounds, references) for texts in (first, second)]
+    bounds, references = np.arange(151), References.from_lists([one] for one in truth)
+    rows = [named(name).statistics(Texts.from_strings(texts), bounds, references) for texts in (first, second)]
     ours = test(named(name), *rows, trials)
     p = ours.folded if kind == "bs" else ours.p
     assert 0.02 < p < 0.98
@@ -280,7 +280,10 @@ def test_spread_of_runs():
 
 @pytest.mark.parametrize("spec", ["bleu", "bleu:moses,nobp", "bleu:nist", "chrf++", "ter", "wer", "wer:reverse"])
 def test_scores_are_the_metric_s(spec):
-    texts, references = Texts.of(["a b c d e", "b c a"]), References.of([["a b c d f", "a b"], ["b c a d"]])
+    texts, references = (
+        Texts.from_strings(["a b c d e", "b c a"]),
+        References.from_lists([["a b c d f", "a b"], ["b c a d"]]),
+    )
     metric = named(spec)
     rows = metric.statistics(texts, np.arange(3), references)
     assert bootstrap(metric, rows, 5).score == pytest.approx(metric.score(rows.sum(axis=0)), rel=1e-12)

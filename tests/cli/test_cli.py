@@ -322,7 +322,7 @@ def test_rerank_writes_the_best_of_every_list_and_nothing_else(task):
     code, out, err = rampion("rerank", task / "test.nbest", "--weights", task / "run")
     lists, learnt = lists_of(task / "test.nbest"), weight_files.read(task / "run" / "weights.txt")
     assert (code, err) == (0, "")
-    assert out.splitlines() == list(lists.texts.take(library.picks(lists, learnt)))
+    assert out.splitlines() == list(lists.texts.take(library.pick(lists, learnt)))
     piped = good("rerank", "-", "--weights", task / "run" / "weights.txt", stdin=(task / "test.nbest.gz").read_bytes())
     assert piped == out
 

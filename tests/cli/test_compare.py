@@ -75,8 +75,10 @@ def test_json_holds_what_the_library_says(compare, files):
     from rampion.store.text import References, Texts
 
     def rows(path):
-        texts, references = (Texts.of(files.joinpath(name).read_text().splitlines()) for name in (path, "ref"))
-        return Bleu().statistics(texts, np.arange(SEGMENTS + 1), References.of([one] for one in references))
+        texts, references = (
+            Texts.from_strings(files.joinpath(name).read_text().splitlines()) for name in (path, "ref")
+        )
+        return Bleu().statistics(texts, np.arange(SEGMENTS + 1), References.from_lists([one] for one in references))
 
     one, two = (np.stack([rows(name.format(run)) for run in (1, 2)]) for name in ("base.{}", "new_{}.out"))
     systems = ("base=base.1,base.2", "new=new_1.out,new_2.out", "--metric", "bleu", "--trials", "99", "--seed", "3")

@@ -31,7 +31,7 @@ def keyed(features="LM,all", oracle=10, **settings):
 
 
 def lines():
-    return Texts.of(segments())
+    return Texts.from_strings(segments())
 
 
 def whole(parts) -> Fired:
@@ -131,9 +131,9 @@ def test_bags_fire_blocks_and_words_and_nothing_else(features, fired):
 
 def test_no_segments_and_empty_ones():
     system = keyed()
-    assert list(system.listed(Texts.of([]), weights(), 1)) == []
-    assert len(system.best(Texts.of([]), weights())) == 0
-    told = whole(system.listed(Texts.of(["", segments()[0]]), weights(), 1))
+    assert list(system.listed(Texts.from_strings([]), weights(), 1)) == []
+    assert len(system.best(Texts.from_strings([]), weights())) == 0
+    told = whole(system.listed(Texts.from_strings(["", segments()[0]]), weights(), 1))
     assert len(told.bounds) == 3
 
 

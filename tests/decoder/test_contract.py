@@ -26,7 +26,7 @@ from rampion.training.tuning import judge
 
 RECORDS = list(task(5, 6, 15))
 SEGMENTS = [str(s) for s in range(len(RECORDS))]
-START = Weights.of({"LM": 0.5, "TM[0]": 0.2, "TM[1]": 0.2, "WordPenalty": -1.0, "Distortion": 0.3})
+START = Weights.from_dict({"LM": 0.5, "TM[0]": 0.2, "TM[1]": 0.2, "WordPenalty": -1.0, "Distortion": 0.3})
 
 # Reads weights and source segments, which are numbers of its own lists; ranks, and writes Moses n-best lists to stdout.
 PROGRAM = """
@@ -35,18 +35,18 @@ import numpy as np
 import rampion
 lists = rampion.load_nbest(sys.argv[1])
 order = [int(line) for line in sys.stdin]
-ranked = rampion.reranked(lists[order], rampion.load_weights(sys.argv[2]), lenient=True)
+ranked = rampion.rerank(lists[order], rampion.load_weights(sys.argv[2]), lenient=True)
 from rampion.formats import write_lists
 from rampion.store.text import Texts
 kept = ranked.keep(ranked.rank() < int(sys.argv[3]))
-kept = kept.take(np.arange(len(kept)), kept.bounds, Texts.of(map(str, range(len(order)))))
+kept = kept.take(np.arange(len(kept)), kept.bounds, Texts.from_strings(map(str, range(len(order)))))
 write_lists("-" if len(sys.argv) < 5 else sys.argv[4], kept)
 """
 
 
 def toy_lists():
     names = Names()
-    return Candidates.build(names, [[rows_of(RECORDS, names)]])[0]
+    return Candidates.from_rows(names, [[rows_of(RECORDS, names)]])[0]
 
 
 def fixed(folder):
@@ -106,14 +106,14 @@ def test_the_same_question_has_the_same_answer(case):
 
 def test_weights_of_unknown_features_and_missing_ones_do_no_harm(case):
     asked, lines, weights = case
-    other = Weights.of(dict(list(weights.items())[1:]) | {"never-seen": 3.0})
+    other = Weights.from_dict(dict(list(weights.items())[1:]) | {"never-seen": 3.0})
     assert len(decoded(asked, lines, other, 3).segments) == len(lines)
 
 
 def test_it_can_be_learnt_from(case):
     asked, lines, weights = case
     lists = asked.decode(lines, weights, 10)
-    references = References.of([lists.texts[lists.bounds[s + 1] - 1]] for s in range(len(lines)))
+    references = References.from_lists([lists.texts[lists.bounds[s + 1] - 1]] for s in range(len(lines)))
     recipe = RECIPES["rampion"].set(iterations=2, k=10)
     learnt = train(recipe, asked, lines, judge(lists, references, "bleu"), weights)
     assert np.isfinite(learnt.vector).all()

@@ -53,7 +53,7 @@ def weighed(kinds=("pair", "gram", "trigger"), seed=5):
     """Weights of the real-valued features, and of count features of these kinds."""
     draws = np.random.default_rng(seed).integers(-4, 5, len(chosen())) / 8
     rest = {one.name: draw for one, draw in zip(chosen().features, draws.tolist(), strict=True) if one.kind in kinds}
-    return Weights.of(dict(START) | rest)
+    return Weights.from_dict(dict(START) | rest)
 
 
 def heard(text):
@@ -108,7 +108,10 @@ def test_the_features_of_a_text_are_those_of_the_definition(targets, seed, itsel
     ]
     settings = Settings(pairs=5, unigrams=3, bigrams=4, trigrams=4, triggers=6, least=2, itself=itself, longest=2)
     found = CountFeatures.choose(
-        Texts.of(map(" ".join, sources)), Texts.of(map(" ".join, targets)), Alignment.of(points), settings
+        Texts.from_strings(map(" ".join, sources)),
+        Texts.from_strings(map(" ".join, targets)),
+        Alignment.of(points),
+        settings,
     )
     pairs, grams, triggers = Counter(), [Counter(), Counter(), Counter()], Counter()
     for source, target, own in zip(sources, targets, points, strict=True):
@@ -210,7 +213,7 @@ def test_settings_that_cannot_be(given, message):
 def test_a_vocabulary_of_more_words_than_keys_hold(monkeypatch):
     monkeypatch.setattr(counts, "WORDS", 4)
     with pytest.raises(InputError, match="the target side has 5 different words; at most 4 have feature keys"):
-        CountFeatures.choose(Texts.of(["x"]), Texts.of(["a b"]), Alignment.of([[(0, 0)]]))
+        CountFeatures.choose(Texts.from_strings(["x"]), Texts.from_strings(["a b"]), Alignment.of([[(0, 0)]]))
 
 
 def test_a_node_keeps_one_derivation_at_least():
@@ -221,7 +224,7 @@ def test_a_node_keeps_one_derivation_at_least():
 def test_weights_are_finite():
     name = chosen().features[0].name
     with pytest.raises(InputError, match=r"the weight of pair/.* is inf; a decoder needs finite weights"):
-        large().decode(lines(), Weights.of(dict(START) | {name: np.inf}), 1)
+        large().decode(lines(), Weights.from_dict(dict(START) | {name: np.inf}), 1)
 
 
 def test_names_escape_what_divides_them():
@@ -248,7 +251,9 @@ def test_word_pairs_are_the_links_of_blocks():
     lists = counted(system.decode(lines(), weights, 5), ("pair/",))
     wanted = {one.words: one.name for one in chosen().features if one.kind == "pair"}
     expected = []
-    for batch, derivations in system._search(Texts.of(lines()), weights, 5, lambda batch, _, __, found: (batch, found)):
+    for batch, derivations in system._search(
+        Texts.from_strings(lines()), weights, 5, lambda batch, _, __, found: (batch, found)
+    ):
         used = batch.options.blocks[derivations.steps].tolist()
         for first, last in zip(derivations.step_bounds[:-1], derivations.step_bounds[1:], strict=True):
             found = Counter(pair for block in used[first:last] if block > 1 for pair in links_of(toy()[1], block))
@@ -271,9 +276,9 @@ def test_with_room_for_all_paths_the_lists_are_exact(kinds):
     tiny = BlockDecoder(*toy()[1:], settings=Search(beam=4, pops=12), options=3)
     cut, weights, every = [" ".join(line.split()[:4]) for line in lines()], weighed(kinds), 100_000
     system = LargeDecoder(tiny, chosen(), every)
-    paths = tiny.search(Texts.of(cut), tiny.model(weights), lambda batch, graph: kbest(graph, every).bounds)
+    paths = tiny.search(Texts.from_strings(cut), tiny.model(weights), lambda batch, graph: kbest(graph, every).bounds)
     assert max(np.diff(next(iter(paths)))) < every
-    plain = LargeDecoder(tiny, chosen()).decode(cut, Weights.of(dict(START)), every)
+    plain = LargeDecoder(tiny, chosen()).decode(cut, Weights.from_dict(dict(START)), every)
     scores = plain.score(weights.onto(plain.features, lenient=True))
     found = system.decode(cut, weights, 40)
     for s in range(len(cut)):
@@ -292,7 +297,7 @@ def test_threads_and_batches_change_no_bit(monkeypatch):
 
 def test_the_best_translation_heads_the_list():
     lists = large(n=5).decode(lines(), weighed(), 3)
-    assert list(large(n=5).best(Texts.of(lines()), weighed())) == [lists.texts[i] for i in lists.bounds[:-1]]
+    assert list(large(n=5).best(Texts.from_strings(lines()), weighed())) == [lists.texts[i] for i in lists.bounds[:-1]]
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -304,7 +309,7 @@ def test_the_kernel_is_its_twin(seed):
         random.integers(3, 9, 30).astype(np.uint32), np.arange(0, 31, 3), np.array([3, 40], np.uint32),
     )  # fmt: skip
     names = Names()
-    names.intern_all(Texts.of(["<unk>", "<s>", "</s>", *"abcdef"]))
+    names.intern_all(Texts.from_strings(["<unk>", "<s>", "</s>", *"abcdef"]))
     words = names.texts()
     picked = {tuple(words[w] for w in random.integers(1, 9, random.integers(1, 4)).tolist()) for _ in range(30)}
     triggers = {tuple(words[w] for w in random.integers(1, 9, 2).tolist()) for _ in range(20)}
@@ -332,8 +337,8 @@ def folder(tmp_path_factory):
     blocks.write(place / "toy.blocks")
     lm.write(place / "toy.lm")
     corpus.write(place / "corpus")
-    texts.write(place / "some.src", Texts.of(segments()[:4]))
-    texts.write(place / "some.tgt", Texts.of(list(corpus.dev.target)[:4]))
+    texts.write(place / "some.src", Texts.from_strings(segments()[:4]))
+    texts.write(place / "some.tgt", Texts.from_strings(list(corpus.dev.target)[:4]))
     chosen().write(place / "toy.counts")
     return place
 
@@ -375,7 +380,7 @@ def test_the_commands_decode_and_tune_with_them(folder):
     assert any(name.startswith("trigger/") for name in weights)
     best = rampion("decode", source, *system, "--weights", folder / "run", "--beam", 20)
     wide = LargeDecoder(decoder(), chosen())
-    assert best.out.splitlines() == list(wide.best(Texts.of(segments()[:4]), weights))
+    assert best.out.splitlines() == list(wide.best(Texts.from_strings(segments()[:4]), weights))
     rampion(
         "decode", source, *system, "--weights", folder / "run", "--beam", 20, "--nbest", folder / "x.store", "-k", 4
     )

@@ -30,7 +30,7 @@ from rampion.metrics import named
 from rampion.store.features import Weights
 from rampion.store.text import References, Texts
 
-START = Weights.of(INITIAL)
+START = Weights.from_dict(INITIAL)
 
 
 @cache
@@ -77,13 +77,16 @@ def test_a_language_model_that_weighs_nothing_splits_no_nodes(features):
     _, blocks, _ = toy()
     deaf = BlockDecoder(blocks, None, features, Search(beam=20, pops=100))
     weights = random_weights(deaf.decode(segments(), START, 5))
-    silent = Weights.of({**weights, "LM": 0.0})
+    silent = Weights.from_dict({**weights, "LM": 0.0})
     one, other = decoder(features).decode(segments(), silent, 10), deaf.decode(segments(), weights, 10)
     for field in ("bounds", "scores"):
         assert getattr(one, field).tobytes() == getattr(other, field).tobytes()
     assert list(one.texts) == list(other.texts)
     nodes = [
-        [len(graph.origins) for graph in each.search(Texts.of(segments()), each.model(said), lambda _, graph: graph)]
+        [
+            len(graph.origins)
+            for graph in each.search(Texts.from_strings(segments()), each.model(said), lambda _, graph: graph)
+        ]
         for each, said in ((decoder(features), silent), (deaf, weights))
     ]
     assert nodes[0] == nodes[1]
@@ -111,8 +114,8 @@ def test_a_feature_that_fires_often_counts_as_often():
     often = [1, 70, 3]
     keys = np.repeat(np.array([5, 9, 5], np.uint64), often)
     derivations = Derivations(np.array([0, 2, 3]), np.zeros(4, np.int64), np.zeros(0, np.uint32), np.zeros(3))
-    told = Told(derivations, Texts.of("abc"), np.arange(3.0)[:, None], keys, ends(np.array(often)))
-    found = candidates([told, told], ["own"], lambda keys: Texts.of(map(str, keys)))
+    told = Told(derivations, Texts.from_strings("abc"), np.arange(3.0)[:, None], keys, ends(np.array(often)))
+    found = candidates([told, told], ["own"], lambda keys: Texts.from_strings(map(str, keys)))
     assert list(found.features.names) == ["own", "5", "9"]
     assert found.score(np.array([0.5, 1.0, 1000.0])).tolist() == 2 * [1.0, 70000.5, 4.0]
 
@@ -123,7 +126,7 @@ def test_a_folder_that_cannot_hold_the_lists(tmp_path):
 
 
 def test_the_best_translation_heads_the_list():
-    best = decoder().best(Texts.of(segments()), START)
+    best = decoder().best(Texts.from_strings(segments()), START)
     lists = decoder().decode(segments(), START, 3)
     assert list(best) == [lists.texts[first] for first in lists.bounds[:-1]]
 
@@ -156,11 +159,11 @@ def test_the_steps_add_up_to_the_score(features):
 def test_a_template_of_one_s_own_is_scored_and_listed():
     system = decoder("fourteen")
     system.templates.add("Long", lambda source, target: ["yes"] if len(target) > len(source) else [])
-    plain, drawn = (Weights.of({**INITIAL, "Long/yes": weight}) for weight in (0.0, 4.0))
+    plain, drawn = (Weights.from_dict({**INITIAL, "Long/yes": weight}) for weight in (0.0, 4.0))
     before, after = (system.decode(segments(), weights, 1) for weights in (plain, drawn))
 
     def count(lists):
-        return lists.gather(np.ones(len(lists)))[lists.features.ids["Long/yes"]]
+        return lists.gather(np.ones(lists.size))[lists.features.ids["Long/yes"]]
 
     assert count(after) > count(before) > 0
     np.testing.assert_allclose(after.score(drawn.onto(after.features, lenient=True)), after.scores, atol=1e-9)
@@ -211,9 +214,9 @@ def test_sets_of_features_work_without_a_language_model():
 
 def test_weights_that_are_no_numbers_are_refused():
     with pytest.raises(InputError, match="the weight of Words is nan"):
-        decoder().decode(segments(), Weights.of({**INITIAL, "Words": float("nan")}), 1)
+        decoder().decode(segments(), Weights.from_dict({**INITIAL, "Words": float("nan")}), 1)
     with pytest.raises(InputError, match="finite"):
-        decoder("P1,Words").decode(segments(), Weights.of({"P1/<unk>/<unk>": float("inf")}), 1)
+        decoder("P1,Words").decode(segments(), Weights.from_dict({"P1/<unk>/<unk>": float("inf")}), 1)
 
 
 @pytest.mark.parametrize("segment", ["", "never seen words", "x " * 512])
@@ -247,10 +250,12 @@ def run(folder, *arguments):
 
 def test_the_command_writes_what_the_library_finds(folder):
     best = run(folder)
-    assert best.out.splitlines() == list(decoder(settings=Search(beam=20, pops=200)).best(Texts.of(segments()), START))
+    assert best.out.splitlines() == list(
+        decoder(settings=Search(beam=20, pops=200)).best(Texts.from_strings(segments()), START)
+    )
     told = json.loads(run(folder, "--nbest", folder / "dev.nbest.gz", "-k", 4, "--json").out)
     lists = load_nbest(folder / "dev.nbest.gz")
-    assert told["candidates"] == len(lists)
+    assert told["candidates"] == lists.size
     run(folder, "--nbest", folder / "dev.store", "-k", 4)
     kept = load_nbest(folder / "dev.store")
     assert list(kept.texts) == list(lists.texts)
@@ -284,7 +289,7 @@ def test_the_command_writes_derivations(folder):
 
 def test_a_bag_of_blocks_fires_p1_and_w1_for_each_of_them():
     system = decoder("P1,W1")
-    for batch in system.batches(Texts.of(segments()[:3]), lambda batch: batch):
+    for batch in system.batches(Texts.from_strings(segments()[:3]), lambda batch: batch):
         drawn = bag(batch.sentences, batch.options, seed=5)
         keys, bounds = system.templates.emit(batch.sentences, batch.options, drawn)
         for d, (first, last) in enumerate(pairwise(drawn.step_bounds.tolist())):
@@ -297,7 +302,7 @@ def test_a_bag_of_blocks_fires_p1_and_w1_for_each_of_them():
 def test_the_command_finds_the_oracle(folder):
     refs = [folder / "corpus" / f"dev.tgt.{r}" for r in range(2)]
     told = run(folder, "--oracle", refs[0], "--oracle", refs[1], "--out", folder / "oracle")
-    given = References.of(zip(*(list(texts.read(path)) for path in refs), strict=True))
+    given = References.from_lists(zip(*(list(texts.read(path)) for path in refs), strict=True))
     found, metric = texts.read(folder / "oracle"), named("bleu")
     score = metric.score(metric.statistics(found, np.arange(len(found) + 1), given).sum(axis=0))
     assert f"BLEU {score:.2f};" in told.err

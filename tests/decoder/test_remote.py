@@ -36,11 +36,11 @@ def spread(room, system, size=7, threads=2, criterion=ORACLE, **patience):
 
 
 def lines():
-    return Texts.of(segments())
+    return Texts.from_strings(segments())
 
 
 def references():
-    return References.of([[toy()[0].dev.target[n] for n in (0,)] for _ in segments()])
+    return References.from_lists([[toy()[0].dev.target[n] for n in (0,)] for _ in segments()])
 
 
 @pytest.mark.parametrize("size", [1, 7, 64, 1000])
@@ -72,7 +72,7 @@ def test_lists_are_those_of_one_process(tmp_path):
 def test_what_is_left_out_is_left_out_by_shards(tmp_path):
     *text, blocks = left()
     system = decoder_of(blocks).leaving_out(*text, LENGTH)
-    given = Weights.of(dict.fromkeys(system.names, 0.3))
+    given = Weights.from_dict(dict.fromkeys(system.names, 0.3))
     with spread(tmp_path, system, 5) as shards:
         found = shards.decode(list(text[0]), given, 3)
     assert np.array_equal(found.scores, system.decode(list(text[0]), given, 3).scores)
@@ -89,7 +89,7 @@ def test_of_skipped_shards_there_is_nothing(tmp_path):
     count = len(segments())
     with spread(tmp_path, system.decoder, 10, deaths=1, poison="skip") as shards:
         shards.coordinator.answers = lambda job, tasks, read: (None for _ in tasks)
-        assert shards.best(lines(), given) == Texts.of([""] * count)
+        assert shards.best(lines(), given) == Texts.from_strings([""] * count)
         fired = whole(shards.listed(lines(), given, 3))
         assert (len(fired.bounds), len(fired.texts), len(fired.keys)) == (count + 1, 0, 0)
         assert len(shards.decode(segments(), given.own, 2)) == 0

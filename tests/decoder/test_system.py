@@ -122,7 +122,9 @@ def test_only_the_pairs_that_the_test_needs(corpus, tmp_path):
 
 
 def test_a_test_of_other_words_needs_no_pairs(tmp_path):
-    train, dev, test = (Parallel(Texts.of([text]), (Texts.of([text]),)) for text in ("a b", "a", "c"))
+    train, dev, test = (
+        Parallel(Texts.from_strings([text]), (Texts.from_strings([text]),)) for text in ("a b", "a", "c")
+    )
     Corpus(("src", "tgt"), train, dev, test).write(tmp_path / "corpus")
     with pytest.raises(InputError, match="no pair to train on shares a word with the test; is it of this language"):
         System.prepare(tmp_path / "corpus", tmp_path / "system", Settings(covering=True))

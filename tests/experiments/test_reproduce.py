@@ -204,7 +204,7 @@ def test_an_interrupted_loop_ends_with_the_same(tuned, tmp_path, monkeypatch):
 
 
 def test_draws_are_around_the_usual_weights():
-    usual = Weights.of(dict(zip("abc", (0.5, -1.0, 0.0), strict=True)))
+    usual = Weights.from_dict(dict(zip("abc", (0.5, -1.0, 0.0), strict=True)))
     draws = np.array([drawn(usual, number).vector for number in range(1, 2001)])
     assert drawn(usual, 0) is usual
     assert draws.mean(axis=0) == pytest.approx([0.5, -1.0, 0.0], abs=0.05)

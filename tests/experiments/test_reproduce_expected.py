@@ -86,7 +86,7 @@ def test_blocks_say_what_sparse_features_say(made, stock):
     features = expected.listed(stock, learning).features
     weights = Weights(features, course.learnt[STEPS]["weights"])
     assert np.count_nonzero(weights.vector)
-    both = Weights.of({**expected.loud(stock), **{name: w for name, w in weights.items() if "/" in name}})
+    both = Weights.from_dict({**expected.loud(stock), **{name: w for name, w in weights.items() if "/" in name}})
     dev = stock.whole.corpus.dev
     said = expected.decoder(stock, stock.whole, "fourteen,pairs").decoder.best(dev.source, both)
     score = Bleu().score(Bleu().statistics(said, np.arange(len(said) + 1), dev.references).sum(axis=0))
@@ -101,7 +101,7 @@ def test_expected_bleu_is_a_mean_under_the_model(made, stock):
     references = stock.whole.corpus.train.take(np.arange(len(lists.segments))).references
     metric = named("bleu:he-deng")
     gains = 1 - costs(metric, metric.statistics(lists.texts, lists.bounds, references), 1.0)
-    scores = lists.score(Weights.of(expected.loud(stock)).onto(lists.features, lenient=True))
+    scores = lists.score(Weights.from_dict(expected.loud(stock)).onto(lists.features, lenient=True))
     for step in (0, STEPS):
         total = scores + (lists.score(course.learnt[step]["weights"]) if step else 0)
         means = []

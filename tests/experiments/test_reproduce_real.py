@@ -107,11 +107,11 @@ def test_nothing_is_decoded_twice_by_the_same_weights():
 
         def best(self, segments, weights):
             asked.append((segments[0], weights.own))
-            return Texts.of([f"{segments[0]} {weights.own['LM']}"])
+            return Texts.from_strings([f"{segments[0]} {weights.own['LM']}"])
 
     decoder, full = Remembering(Decoder()), Keys()
     full.enter(np.array([7], np.uint64))
-    dev, test = (Texts.of([name]) for name in ("dev", "test"))
+    dev, test = (Texts.from_strings([name]) for name in ("dev", "test"))
     assert decoder.names == ("LM",)
     said = [[decoder.best(text, Keyed(Keys(), {"LM": one}))[0] for text in (dev, test)] for one in (1.0, 2.0, 1.0)]
     assert said == [["dev 1.0", "test 1.0"], ["dev 2.0", "test 2.0"], ["dev 1.0", "test 1.0"]]

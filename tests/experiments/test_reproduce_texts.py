@@ -103,7 +103,7 @@ def test_blocks_of_the_test_are_all_that_it_can_be_said_with(pool):
 
 def test_a_test_of_another_language_is_refused(tmp_path):
     corpus = Language.invent(1).corpus(40, 4)
-    strange = Parallel(Texts.of(["?"] * 4), corpus.test.targets)
+    strange = Parallel(Texts.from_strings(["?"] * 4), corpus.test.targets)
     Corpus(corpus.languages, corpus.train, corpus.dev, strange).write(tmp_path / "text")
     stock = Stock(tmp_path / "out", MINUTE, str(tmp_path / "text"), None, 1)
     with pytest.raises(InputError, match="text: no pair to train on shares a word with the test; is it of this lang"):

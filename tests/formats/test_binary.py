@@ -180,7 +180,7 @@ def some_weights(draw):
     dense = [n if size == 1 else f"{n}[{k}]" for n, size in sizes.items() for k in range(size)]
     names = dense + draw(st.lists(name.filter(lambda n: n not in sizes), unique=True, min_size=not dense, max_size=4))
     values = draw(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=len(names), max_size=len(names)))
-    return Weights(Features(Texts.of(names), len(dense)), np.array(values))
+    return Weights(Features(Texts.from_strings(names), len(dense)), np.array(values))
 
 
 @given(some_weights(), st.sampled_from(["w", "w.gz", "w.bin"]))
@@ -226,7 +226,7 @@ def test_a_sentence_for_every_bad_weight(tmp_path, text, sentence):
 
 @pytest.mark.parametrize("bad", ["a b", "#a", "a=", ""])
 def test_names_that_text_cannot_hold(tmp_path, bad):
-    strange = Weights(Features(Texts.of([bad]), 0), np.ones(1))
+    strange = Weights(Features(Texts.from_strings([bad]), 0), np.ones(1))
     with pytest.raises(InputError, match=r"cannot stand in a text file of weights; write a \.bin file"):
         weights.write(tmp_path / "w", strange)
     weights.write(tmp_path / "w.bin", strange)
@@ -252,7 +252,7 @@ def test_names_that_text_cannot_hold(tmp_path, bad):
     ],
 )
 def test_binary_weights_that_do_not_fit(tmp_path, changes, meta, sentence):
-    names = Texts.of(["a", "b"])
+    names = Texts.from_strings(["a", "b"])
     arrays = {"blob": names.blob, "bounds": names.bounds, "values": np.ones(2)} | changes
     container.write(tmp_path / "w", "weights", {n: a for n, a in arrays.items() if a is not None}, meta)
     with pytest.raises(StoreError, match=f"w: .*({sentence})"):

@@ -19,7 +19,7 @@ from rampion.store.candidates import Candidates
 from rampion.store.text import References, Texts
 
 ROOT = Path(__file__).resolve().parents[2]
-ZERO_TO_TWO = Texts.of(["0", "1", "2"])
+ZERO_TO_TWO = Texts.from_strings(["0", "1", "2"])
 
 
 def save(tmp_path, **contents):
@@ -48,7 +48,7 @@ def as_lists(found):
     ],
 )
 def test_references_of_every_layout(tmp_path, contents, segments, expected):
-    assert as_lists(references.read(save(tmp_path, **contents), Texts.of(segments))) == expected
+    assert as_lists(references.read(save(tmp_path, **contents), Texts.from_strings(segments))) == expected
 
 
 def test_packed_references(tmp_path):
@@ -78,18 +78,18 @@ def test_packed_references(tmp_path):
 )
 def test_a_sentence_for_references_that_do_not_match(tmp_path, contents, segments, sentence):
     with pytest.raises(InputError, match=sentence):
-        references.read(save(tmp_path, **contents), Texts.of(segments))
+        references.read(save(tmp_path, **contents), Texts.from_strings(segments))
 
 
 def test_references_round_trip(tmp_path):
     texts = [["x", "y"], ["z"], ["ü w", "v"]]
     paths = [tmp_path / "a", tmp_path / "b"]
-    references.write(paths, References.of(texts))
+    references.write(paths, References.from_lists(texts))
     assert as_lists(references.read(paths, ZERO_TO_TWO)) == texts
     with pytest.raises(InputError, match="up to 2 references of a segment and 1 files; name 2 files"):
-        references.write(paths[:1], References.of(texts))
+        references.write(paths[:1], References.from_lists(texts))
     with pytest.raises(InputError, match="has two lines; write JSONL"):
-        references.write(paths[:1], References.of([["x\ny"]]))
+        references.write(paths[:1], References.from_lists([["x\ny"]]))
 
 
 LIST = "0 ||| a ||| LM= 1 T= 2 3 ||| 1\n0 ||| b ||| LM= 2 T= 2 3 w= 1 ||| 1\n1 ||| c ||| LM= 3 T= 0 0\n"
@@ -99,7 +99,7 @@ def test_lists_of_every_format_read_alike(tmp_path):
     [path] = save(tmp_path, a=LIST)
     files = read_lists([path])
     names = files.names.texts()
-    [candidates] = Candidates.build(files.names, [list(files.runs[0])])
+    [candidates] = Candidates.from_rows(files.names, [list(files.runs[0])])
     jsonl.write(tmp_path / "b", files.runs[0], names)
     store.write(tmp_path / "c", candidates)
     nbest.write(tmp_path / "d.gz", files.runs[0], names)

@@ -30,7 +30,7 @@ def load(path, skipped=None):
 def test_reading_what_was_written_is_the_identity(tmp_path_factory, rows_and_names):
     rows, names = rows_and_names
     path = tmp_path_factory.mktemp("round") / "x.jsonl"
-    references = References.of([[f"r {s}", "ü"] for s in range(len(rows.segments))])
+    references = References.from_lists([[f"r {s}", "ü"] for s in range(len(rows.segments))])
     jsonl.write(path, [rows], names, references)
     assert repr(plain(*load(path))) == repr(plain([rows], names))
     assert json.loads(path.read_text().splitlines()[0])["refs"] == ["r 0", "ü"]
@@ -165,4 +165,4 @@ def test_a_name_that_is_taken(tmp_path):
 def test_a_feature_that_is_called_like_a_metric(tmp_path):
     rows = jsonl.rows_of([GOOD], Names())
     with pytest.raises(InputError, match="no feature may be called metric:x"):
-        jsonl.write(tmp_path / "x", [rows], Texts.of(["metric:x", "b", "c"]))
+        jsonl.write(tmp_path / "x", [rows], Texts.from_strings(["metric:x", "b", "c"]))

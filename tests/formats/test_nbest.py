@@ -195,9 +195,9 @@ def lists(draw):
     ]
     entries = sum(map(len, active))
     return Rows(
-        Texts.of(f"s{s}" for s in range(len(counts))),
+        Texts.from_strings(f"s{s}" for s in range(len(counts))),
         np.cumsum([0, *counts]),
-        Texts.of(
+        Texts.from_strings(
             draw(
                 st.lists(
                     st.lists(word.filter(lambda w: w != "|||"), min_size=1, max_size=3).map(" ".join),
@@ -210,9 +210,9 @@ def lists(draw):
         np.array([j for ids in active for j in ids], np.uint32),
         np.array(draw(st.lists(finite, min_size=entries, max_size=entries))),
         np.array(draw(st.lists(finite | st.just(math.nan), min_size=n, max_size=n))),
-        Texts.of(draw(st.lists(st.sampled_from(["", "0-0 1-1", "||| x"]), min_size=n, max_size=n))),
+        Texts.from_strings(draw(st.lists(st.sampled_from(["", "0-0 1-1", "||| x"]), min_size=n, max_size=n))),
         {"m": np.array(draw(st.lists(finite, min_size=n, max_size=n)))} if draw(st.booleans()) else {},
-    ), Texts.of(names)
+    ), Texts.from_strings(names)
 
 
 @settings(max_examples=60)
@@ -227,14 +227,15 @@ def test_reading_what_was_written_is_the_identity(tmp_path_factory, rows_and_nam
 
 def test_a_group_with_a_hole_is_filled_with_zero(tmp_path):
     rows = rows_with([1], [5.0])
-    nbest.write(tmp_path / "x", [rows], Texts.of(["T[0]", "T[1]"]))
+    nbest.write(tmp_path / "x", [rows], Texts.from_strings(["T[0]", "T[1]"]))
     assert (tmp_path / "x").read_text() == "0 ||| a ||| T= 0 5\n"
 
 
 def rows_with(ids, values, text="a", note=""):
     return Rows(
-        Texts.of(["0"]), np.array([0, 1]), Texts.of([text]), np.array([0, len(ids)]), np.array(ids, np.uint32),
-        np.array(values, np.float64), np.full(1, np.nan), Texts.of([note]), {},
+        Texts.from_strings(["0"]), np.array([0, 1]), Texts.from_strings([text]), np.array([0, len(ids)]),
+        np.array(ids, np.uint32),
+        np.array(values, np.float64), np.full(1, np.nan), Texts.from_strings([note]), {},
     )  # fmt: skip
 
 
@@ -242,7 +243,7 @@ def rows_with(ids, values, text="a", note=""):
 def test_what_the_format_cannot_hold_is_refused_and_the_old_file_stays(tmp_path, text):
     (tmp_path / "x").write_text("old")
     with pytest.raises(InputError, match=r"segment 0: the hypothesis .* cannot stand in an n-best file; write JSONL"):
-        nbest.write(tmp_path / "x", [rows_with([0], [1.0], text)], Texts.of(["L"]))
+        nbest.write(tmp_path / "x", [rows_with([0], [1.0], text)], Texts.from_strings(["L"]))
     assert (tmp_path / "x").read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
 
@@ -252,7 +253,7 @@ def test_what_the_format_cannot_hold_is_refused_and_the_old_file_stays(tmp_path,
 )
 def test_names_the_format_cannot_hold(tmp_path, name, sentence):
     with pytest.raises(InputError, match=sentence):
-        nbest.write(tmp_path / "x", [rows_with([0], [1.0])], Texts.of([name]))
+        nbest.write(tmp_path / "x", [rows_with([0], [1.0])], Texts.from_strings([name]))
 
 
 valid = b"0 ||| a b ||| LM= -3.5 TM= 1 2 w= 1 ||| -1.25 ||| 0-0\n0 ||| c ||| LM= 1 TM= 3 4 ||| 2\n1 ||| d ||| LM= 1\n"

@@ -59,7 +59,7 @@ def test_rows_are_sound_and_sorted_by_the_initial_weights(case: str) -> None:
         "bounds": np.int64, "entry_bounds": np.int64, "ids": np.uint32, "values": np.float64, "scores": np.float64
     }  # fmt: skip
     assert len(rows["ids"]) == len(rows["values"]) == rows["entry_bounds"][-1]
-    assert rows["notes"] == Texts.of([""] * 40)
+    assert rows["notes"] == Texts.from_strings([""] * 40)
     found = features(names, rows)
     assert sum(map(len, found)) == len(rows["ids"])
     totals = [sum(weight * candidate[name] for name, weight in cases.INITIAL.items()) for candidate in found]

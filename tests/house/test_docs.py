@@ -93,9 +93,9 @@ def test_the_example_of_the_package_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = Names()
     records = list(task(seed=1, segments=6, k=5))
-    lists = Candidates.build(names, [[jsonl.rows_of(records, names)]])[0]
+    lists = Candidates.from_rows(names, [[jsonl.rows_of(records, names)]])[0]
     nbest.write("dev.nbest.gz", [lists.rows()], lists.features.names)
-    references.write(["dev.en.0", "dev.en.1"], References.of(record["refs"] for record in records))
+    references.write(["dev.en.0", "dev.en.1"], References.from_lists(record["refs"] for record in records))
     example = textwrap.dedent("\n".join(re.findall(r"^ {4}.*", inspect.getdoc(rampion), re.MULTILINE)))
     found: dict[str, Any] = {"rampion": rampion}
     exec(example, found)  # noqa: S102

@@ -29,7 +29,7 @@ seeds = st.integers(0, 2**32).map(np.random.default_rng)
 @given(stores(), seeds)
 def test_score(store, random):
     weights = arrays(random, len(store.features))
-    filled = [np.empty(len(store)) for _ in range(2)]
+    filled = [np.empty(store.size) for _ in range(2)]
     for kernel, scores in zip(both("score", "score"), filled, strict=True):
         kernel(store.lists, weights, np.empty(store.lists.local_size), scores)
     same_bits(*filled)
@@ -37,7 +37,7 @@ def test_score(store, random):
 
 @given(stores(), seeds, st.booleans())
 def test_gather(store, random, ties):
-    slopes, start = arrays(random, len(store), ties), arrays(random, len(store.features))
+    slopes, start = arrays(random, store.size, ties), arrays(random, len(store.features))
     filled = [start.copy() for _ in range(2)]
     for kernel, gradient in zip(both("gather", "gather"), filled, strict=True):
         kernel(store.lists, slopes, np.empty(store.lists.local_size), gradient)
@@ -53,7 +53,7 @@ def stances(draw_softness, random, n, ties):
 
 @given(stores(), seeds, st.booleans(), st.sampled_from(SOFTNESSES), st.sampled_from(SOFTNESSES))
 def test_contrast_and_side(store, random, ties, up_softness, down_softness):
-    n, s = len(store), len(store.segments)
+    n, s = store.size, len(store.segments)
     scores = arrays(random, n, ties)
     up, down = stances(up_softness, random, n, ties), stances(down_softness, random, n, ties)
     filled = [(np.empty(s), np.empty(n), np.empty(s), np.empty(n)) for _ in range(2)]
@@ -69,7 +69,7 @@ def test_contrast_and_side(store, random, ties, up_softness, down_softness):
     st.sampled_from([(0.1, 0.0, 0.0), (0.1, 0.0, 0.01), (0.5, 1.0, 0.0), (1e-3, 0.0, 1 - 1e-60)]), st.booleans(),
 )  # fmt: skip
 def test_epoch(store, random, ties, up_softness, down_softness, step, averaged):
-    n, lists = len(store), store.lists
+    n, lists = store.size, store.lists
     up, down = stances(up_softness, random, n, ties), stances(down_softness, random, n, ties)
     order = random.integers(0, len(store.segments), 12)
     origin, start = arrays(random, len(store.features), ties), arrays(random, len(store.features))
@@ -86,7 +86,7 @@ def test_epoch(store, random, ties, up_softness, down_softness, step, averaged):
 @given(stores(), seeds)
 def test_pack(store, random):
     rows = store.rows()
-    picks = random.permutation(len(store))
+    picks = random.permutation(store.size)
     width = store.features.width
     sparse = width + random.permutation(len(store.features) - width)
     places = np.concatenate([np.arange(width), sparse]).astype(np.uint32)
@@ -94,12 +94,12 @@ def test_pack(store, random):
     results = []
     for kernel in both("pack", "pack"):
         lists = store.lists._replace(
-            dense=np.zeros(store.features.width * len(store)), features=np.zeros(room, np.uint32),
+            dense=np.zeros(store.features.width * store.size), features=np.zeros(room, np.uint32),
             feature_bounds=np.zeros(len(store.bounds), np.int64), entries=np.zeros(room, np.uint32),
-            entry_bounds=np.zeros(len(store) + 1, np.int64), values=np.zeros(room),
+            entry_bounds=np.zeros(store.size + 1, np.int64), values=np.zeros(room),
         )  # fmt: skip
         work = _Work(
-            np.zeros(len(store.features), np.uint32), np.empty(room + 1, np.int64), np.empty(len(store), np.int64),
+            np.zeros(len(store.features), np.uint32), np.empty(room + 1, np.int64), np.empty(store.size, np.int64),
             np.empty(room, np.uint32), np.empty(room),
         )  # fmt: skip
         kernel(rows, picks, places, lists, work)
@@ -116,14 +116,14 @@ def test_a_long_list_takes_every_path_of_the_kernels(counts_only):
     weights = random.normal(size=len(store.features))
     results = []
     for kernel in both("score", "score"):
-        scores = np.empty(len(store))
+        scores = np.empty(store.size)
         kernel(store.lists, weights, np.empty(store.lists.local_size), scores)
         results.append(scores)
     same_bits(*results)
-    matrix = np.zeros((len(store), len(store.features)))
+    matrix = np.zeros((store.size, len(store.features)))
     rows = store.rows()
-    owner = np.repeat(np.arange(len(store)), np.diff(rows.entry_bounds))
+    owner = np.repeat(np.arange(store.size), np.diff(rows.entry_bounds))
     matrix[owner, rows.ids] = rows.values
     np.testing.assert_allclose(results[0], matrix @ weights, rtol=1e-12, atol=1e-12)
-    slopes = random.normal(size=len(store))
+    slopes = random.normal(size=store.size)
     np.testing.assert_allclose(store.gather(slopes), matrix.T @ slopes, rtol=1e-12, atol=1e-12)

@@ -25,7 +25,7 @@ from rampion.optim.updates import AdaGrad, Mira, Rprop, Sgd
 from rampion.store.features import Weights
 from rampion.training.policies import Fixed
 from rampion.training.recipes import RECIPES, Recipe
-from rampion.training.tuning import Reranker, picks, reranked, tune
+from rampion.training.tuning import Reranker, pick, rerank, tune
 
 seeds = st.integers(0, 2**32)
 temperatures = st.sampled_from([0.2, 1.0, 3.0])
@@ -51,8 +51,8 @@ def distributions(stakes, scores, temperature):
 
 @given(stores(), st.integers(0, 2**32).map(np.random.default_rng), st.booleans(), temperatures, warmths)
 def test_the_kernel_is_its_twin(store, random, ties, temperature, warmth):
-    scores, values = arrays(random, len(store), ties), arrays(random, len(store), ties)
-    filled = [(np.empty(len(store.segments)), np.empty(len(store.segments)), np.empty(len(store))) for _ in range(2)]
+    scores, values = arrays(random, store.size, ties), arrays(random, store.size, ties)
+    filled = [(np.empty(len(store.segments)), np.empty(len(store.segments)), np.empty(store.size)) for _ in range(2)]
     for kernel, out in zip(both("expect", "expect"), filled, strict=True):
         kernel(scores, values, store.bounds, temperature, warmth, *out)
     for left, right in zip(*filled, strict=True):
@@ -175,9 +175,9 @@ def small(seed, segments=12):
     random = np.random.default_rng(seed)
     store = random_store(random, [4] * segments, 2, 0)
     matrix = store.lists.dense.reshape(segments, 2, 4).transpose(0, 2, 1).reshape(-1, 2)
-    costs = 1 / (1 + np.exp(matrix @ [1.0, -0.5] + random.normal(size=len(store))))
+    costs = 1 / (1 + np.exp(matrix @ [1.0, -0.5] + random.normal(size=store.size)))
     reached = np.tile([True, False, False, False], segments)
-    return Batch(store, np.zeros((len(store), 1)), Stakes(store.bounds, costs, reached), Column("none"))
+    return Batch(store, np.zeros((store.size, 1)), Stakes(store.bounds, costs, reached), Column("none"))
 
 
 GRID = np.stack(np.meshgrid(*[np.linspace(-4, 4, 81)] * 2), -1).reshape(-1, 2)
@@ -227,10 +227,10 @@ def judged(seed=7):
             rows.append((f"{s} {i}", features))
         segments[str(s)] = rows
     store = built(segments)
-    scores = store.score(Weights.of(decoder).onto(store.features))
-    values = store.score(Weights.of(truth).onto(store.features))
-    column = 1 / (1 + np.exp(-values - random.normal(size=len(store)) * 0.1))
-    return replace(store, scores=scores, metrics={"q": column}), Weights.of(decoder)
+    scores = store.score(Weights.from_dict(decoder).onto(store.features))
+    values = store.score(Weights.from_dict(truth).onto(store.features))
+    column = 1 / (1 + np.exp(-values - random.normal(size=store.size) * 0.1))
+    return replace(store, scores=scores, metrics={"q": column}), Weights.from_dict(decoder)
 
 
 def xbleu(update, **fields):
@@ -276,9 +276,9 @@ def test_listed_totals_are_as_good_a_base_as_the_weights_behind_them(free):
     assert (added[: lists.features.width] != 0).all() == (free == "all")
     assert listed.after == based.after
     assert listed.before.chosen == based.before.chosen < listed.after.chosen
-    assert picks(lists, listed.weights, listed=True).tolist() == picks(lists, based.weights).tolist()
-    best = reranked(lists, listed.weights, listed=True)
-    np.testing.assert_allclose(best.scores, reranked(lists, based.weights).scores)
+    assert pick(lists, listed.weights, listed=True).tolist() == pick(lists, based.weights).tolist()
+    best = rerank(lists, listed.weights, listed=True)
+    np.testing.assert_allclose(best.scores, rerank(lists, based.weights).scores)
 
 
 def test_an_estimator_adds_to_the_base_it_was_tuned_on():

@@ -38,8 +38,8 @@ def lists(draw, text=TEXT, max_segments=3):
 
 def inputs(segments):
     bounds = np.cumsum([0, *(len(candidates) for candidates, _ in segments)], dtype=np.int64)
-    texts = Texts.of(text for candidates, _ in segments for text in candidates)
-    return texts, bounds, References.of(references for _, references in segments)
+    texts = Texts.from_strings(text for candidates, _ in segments for text in candidates)
+    return texts, bounds, References.from_lists(references for _, references in segments)
 
 
 def sacrebleu_rows(metric, segments):
@@ -154,7 +154,7 @@ def test_wer_takes_the_reference_with_the_smallest_ratio(segments):
 def test_wer_survives_tokens_whose_number_is_a_surrogate():
     vocabulary = [str(k) for k in range(0xE000 + 10)]
     texts = [" ".join(vocabulary), " ".join(vocabulary[:0xD800] + vocabulary[:0xDBFF:-1])]
-    rows = Wer().statistics(Texts.of(texts), np.array([0, 2]), References.of([[texts[0]]]))
+    rows = Wer().statistics(Texts.from_strings(texts), np.array([0, 2]), References.from_lists([[texts[0]]]))
     assert rows[0].tolist() == [0, len(vocabulary)]
     assert rows[1, 0] > 0
 
@@ -162,12 +162,12 @@ def test_wer_survives_tokens_whose_number_is_a_surrogate():
 def test_wer_names_its_limit(monkeypatch):
     monkeypatch.setattr("sys.maxunicode", 2)
     with pytest.raises(InputError, match="the references hold 3 different words, WER takes up to 2; score fewer"):
-        Wer().statistics(Texts.of(["a"]), np.array([0, 1]), References.of([["a b c"]]))
+        Wer().statistics(Texts.from_strings(["a"]), np.array([0, 1]), References.from_lists([["a b c"]]))
 
 
 @given(st.lists(TEXT, max_size=5))
 def test_words_and_characters_are_those_of_split(strings):
-    texts, segments, names = Texts.of(strings), np.array([0, len(strings)]), Names()
+    texts, segments, names = Texts.from_strings(strings), np.array([0, len(strings)]), Names()
     found = words(names, texts, segments)
     vocabulary = list(names.texts())
     cut = [found.ids[a:b].tolist() for a, b in pairwise(found.bounds.tolist())]
@@ -179,7 +179,7 @@ def test_words_and_characters_are_those_of_split(strings):
 
 @pytest.mark.parametrize("white", WHITE)
 def test_every_white_space_of_unicode_separates(white):
-    texts, segments = Texts.of([f"a{white}b"]), np.array([0, 1])
+    texts, segments = Texts.from_strings([f"a{white}b"]), np.array([0, 1])
     assert len(words(Names(), texts, segments).ids) == len(characters(texts, segments).ids) == 2
 
 
@@ -204,7 +204,7 @@ def test_a_column_is_its_mean():
     rows = column.statistics(*inputs([(["a", "b"], ["a"])]), columns={"comet": np.array([0.25, 0.5])})
     assert column.score(rows.sum(axis=0)) == 0.375
     assert column.segments(rows).tolist() == [0.25, 0.5]
-    assert column.signature(References.of([["a"]])) == "column:comet|mean"
+    assert column.signature(References.from_lists([["a"]])) == "column:comet|mean"
     assert named("metric:a,b") == Column("a,b")
     assert named("metric:qe,lower") == Column("qe", higher_is_better=False)
 
@@ -229,9 +229,9 @@ def test_a_column_must_be_there_and_finite(columns, message):
 def test_references_must_fit_the_candidates(spec):
     texts, bounds, _ = inputs([(["a"], ["a"]), (["b"], ["b"])])
     with pytest.raises(InputError, match="2 segments of candidates but 1 of references; give one line"):
-        named(spec).statistics(texts, bounds, References.of([["a"]]))
+        named(spec).statistics(texts, bounds, References.from_lists([["a"]]))
     with pytest.raises(InputError, match=r"segment 1 \(counted from 0\) has no reference; give it one or leave"):
-        named(spec).statistics(texts, bounds, References.of([["a"], []]))
+        named(spec).statistics(texts, bounds, References.from_lists([["a"], []]))
 
 
 @pytest.mark.parametrize(
@@ -277,7 +277,7 @@ def test_an_unknown_option_lists_the_options():
 
 
 def test_signatures_name_what_sacrebleu_cannot():
-    references = References.of([["a", "b"], ["c"]])
+    references = References.from_lists([["a", "b"], ["c"]])
     assert "|reflen:shortest|version:" in named("bleu:nist").signature(references)
     assert named("wer:lc").signature(references).startswith("nrefs:var|case:lc|tok:none|version:rapidfuzz-")
 

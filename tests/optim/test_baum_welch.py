@@ -28,8 +28,8 @@ def task(seed, tau=0.01, **settings):
     """Lists that use 12 pairs, and two tables over them: rows of one are columns of the other; a base."""
     random = np.random.default_rng(seed)
     store = random_store(random, [5, 0, 7, 3, 6, 1], 1, 12, True)
-    stakes = Stakes(store.bounds, random.random(len(store)), np.zeros(len(store), bool))
-    batch = Batch(store, np.zeros((len(store), 1)), stakes, Column("none"), random.normal(size=len(store)))
+    stakes = Stakes(store.bounds, random.random(store.size), np.zeros(store.size, bool))
+    batch = Batch(store, np.zeros((store.size, 1)), stakes, Column("none"), random.normal(size=store.size))
     pairs = np.arange(12)
     tables = tuple(table(random, order, weight) for order, weight in ((pairs // 3, 0.7), (pairs % 3, 1.8)))
     return batch, Growth(tables, tau, **settings)

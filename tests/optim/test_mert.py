@@ -124,7 +124,7 @@ def landscape(seed, metric, features=3, segments=5, largest=5, span=4):
     store = replace(
         store, lists=store.lists._replace(dense=random.integers(-span, span + 1, len(store.lists.dense)) * 1.0)
     )
-    n, width = len(store), WIDTHS[type(metric)]
+    n, width = store.size, WIDTHS[type(metric)]
     statistics = random.integers(1, 30, (n, width))
     if isinstance(metric, Bleu):
         statistics[:, 2:6] = np.minimum(statistics[:, 2:6], statistics[:, 6:])
@@ -349,7 +349,7 @@ def test_scores_of_many_sums_are_the_scores_of_each(seed, metric):
 
 def test_the_corpus_score_is_the_cost_of_the_choices_and_flat():
     batch, random = landscape(5, Bleu())
-    scores = random.normal(size=len(batch.candidates))
+    scores = random.normal(size=batch.candidates.size)
     cost, slopes = CorpusScore().slopes(batch.stakes, scores)
     assert cost == batch.stakes.costs[MODEL.picks(batch.stakes, scores)].sum()
     assert not slopes.any()

@@ -36,9 +36,9 @@ def bleu_task(seed, segments=6, most=7, width=2, sparse=6):
     lengths = random.integers(0, most + 1, segments).tolist()
     sentences = [" ".join(random.choice(list("abcd"), random.integers(1, 9))) for _ in range(sum(lengths) + segments)]
     store = random_store(random, lengths, width, sparse, texts=sentences[segments:] or None)
-    references = References.of([[sentence] for sentence in sentences[:segments]])
+    references = References.from_lists([[sentence] for sentence in sentences[:segments]])
     batch = Judge(Bleu(), references, store.segments).batch(store)
-    picks = np.arange(len(store))
+    picks = np.arange(store.size)
     rows = store.rows()
     matrix = np.zeros((len(picks), len(store.features)))
     matrix[np.repeat(picks, np.diff(rows.entry_bounds)), rows.ids] = rows.values
@@ -81,7 +81,7 @@ def kbmira(batch, matrix, start, solver):
 )  # fmt: skip
 def test_the_kernel_equals_its_twin(store, random, ties, tilts, step):
     random = np.random.default_rng(random)
-    statistics = random.integers(0, 6, (len(store), 10)).astype(float)
+    statistics = random.integers(0, 6, (store.size, 10)).astype(float)
     start, order = arrays(random, len(store.features), ties), random.integers(0, len(store.segments), 12)
     results = []
     for package in ("_core", "_reference"):
@@ -306,8 +306,8 @@ def test_ramp3_by_descent_and_mira_agree_about_the_weights():
     table = Names()
     for name in names:
         table.intern(name)
-    lists = Candidates.build(table, [[Rows(**rows)]])[0]
-    references = References.of([[line] for line in cases.references("D", segments=120)])
+    lists = Candidates.from_rows(table, [[Rows(**rows)]])[0]
+    references = References.from_lists([[line] for line in cases.references("D", segments=120)])
     start = np.array([cases.INITIAL[name] for name in lists.features.names])
     batch = Judge(Bleu(), references, lists.segments).batch(lists)
     moves = []
@@ -323,7 +323,7 @@ def test_ramp3_by_descent_and_mira_agree_about_the_weights():
 def matrix_scale(batch):
     """The spread of every feature inside the lists, so that weights can be compared."""
     rows = batch.candidates.rows()
-    dense = rows.values.reshape(len(batch.candidates), -1)
+    dense = rows.values.reshape(batch.candidates.size, -1)
     sums = [dense[start:end].var(axis=0) for start, end in pairwise(batch.stakes.bounds)]
     return np.sqrt(np.mean(sums, axis=0))
 

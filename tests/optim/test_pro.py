@@ -42,9 +42,9 @@ def task(seed, segments=12, width=3, sparse=6, counts_only=False):
     """A batch whose costs are partly predicted by the features, and a start."""
     random = np.random.default_rng(seed)
     store = random_store(random, random.integers(1, 8, segments).tolist(), width, sparse, counts_only)
-    costs = np.abs(store.score(random.normal(size=len(store.features))) + random.normal(size=len(store)))
-    stakes = Stakes(store.bounds, costs, np.zeros(len(store), bool))
-    return Batch(store, np.zeros((len(store), 1)), stakes, Column("none")), random.normal(size=len(store.features))
+    costs = np.abs(store.score(random.normal(size=len(store.features))) + random.normal(size=store.size))
+    stakes = Stakes(store.bounds, costs, np.zeros(store.size, bool))
+    return Batch(store, np.zeros((store.size, 1)), stakes, Column("none")), random.normal(size=len(store.features))
 
 
 def liblinear(pairs, candidates, l2):
@@ -183,7 +183,7 @@ def test_slopes_stay_finite_far_away():
 @given(seed=seeds)
 def test_the_matrix_holds_the_features(counts_only, seed):
     batch, weights = task(seed, counts_only=counts_only)
-    picks = np.random.default_rng(seed).integers(0, len(batch.candidates), 9)
+    picks = np.random.default_rng(seed).integers(0, batch.candidates.size, 9)
     found = matrix(batch.candidates, picks)
     np.testing.assert_allclose(found @ weights, batch.candidates.score(weights)[picks], rtol=1e-12, atol=1e-12)
 

@@ -28,11 +28,11 @@ def task(seed, segments=6, width=2, sparse=6):
     random = np.random.default_rng(seed)
     store = random_store(random, random.integers(1, 8, segments).tolist(), width, sparse)
     rows = store.rows()
-    matrix = np.zeros((len(store), len(store.features)))
-    matrix[np.repeat(np.arange(len(store)), np.diff(rows.entry_bounds)), rows.ids] = rows.values
-    costs = np.abs(matrix @ random.normal(size=matrix.shape[1]) + random.normal(size=len(store)))
-    reached = random.random(len(store)) < 0.4
-    batch = Batch(store, np.zeros((len(store), 1)), Stakes(store.bounds, costs, reached), Column("none"))
+    matrix = np.zeros((store.size, len(store.features)))
+    matrix[np.repeat(np.arange(store.size), np.diff(rows.entry_bounds)), rows.ids] = rows.values
+    costs = np.abs(matrix @ random.normal(size=matrix.shape[1]) + random.normal(size=store.size))
+    reached = random.random(store.size) < 0.4
+    batch = Batch(store, np.zeros((store.size, 1)), Stakes(store.bounds, costs, reached), Column("none"))
     return batch, matrix, random.normal(size=len(store.features))
 
 
@@ -124,7 +124,7 @@ def test_the_gradient_is_the_central_difference(loss, seed):
 
 def test_convex_losses_reach_one_optimum_from_any_start():
     batch, _, _ = task(5, segments=20)
-    pinned = LOSSES["och-ney"].pinned(batch.stakes, np.zeros(len(batch.candidates)))
+    pinned = LOSSES["och-ney"].pinned(batch.stakes, np.zeros(batch.candidates.size))
     random = np.random.default_rng(0)
     optima = []
     for _ in range(3):

@@ -96,7 +96,7 @@ def shown(run):
 def judged_of(run: Path, weights: dict[str, np.ndarray] | None = None) -> Judged:
     path = run.parent / "dev.jsonl"
     files = read_lists([path])
-    lists = Candidates.build(files.names, files.runs)[0]
+    lists = Candidates.from_rows(files.names, files.runs)[0]
     references = load_references(path, lists)
     if weights is None:
         first = load_weights(run.parent / "start.weights").onto(lists.features, lenient=True)
@@ -138,7 +138,7 @@ def test_what_the_script_shows_is_what_the_library_computes(run, shown):
     numbers = [int(name.split()[-1]) for name in names[1:]]
     judged = judged_of(run)
     lists, stakes = judged.batch.candidates, judged.batch.stakes
-    assert held["candidates"] == len(lists)
+    assert held["candidates"] == lists.size
     assert found["segments"] == list(lists.segments)
     assert found["texts"] == list(lists.texts)
     assert found["references"] == [judged.references[s] for s in range(len(lists.segments))]
@@ -220,7 +220,7 @@ def synthetic(segments: int, size: int, rounds: int) -> Judged:
     """Long random texts and random features: worse to pack than what a decoder says."""
     rng = np.random.default_rng(1)
     words = np.array([f"word{n}" for n in range(3000)])
-    texts = Texts.of(" ".join(words[row]) for row in rng.integers(0, 3000, (segments * size, 12)))
+    texts = Texts.from_strings(" ".join(words[row]) for row in rng.integers(0, 3000, (segments * size, 12)))
     names, from_names = Names(), 14
     records = [
         {"id": str(s), "hyps": [
@@ -231,7 +231,7 @@ def synthetic(segments: int, size: int, rounds: int) -> Judged:
     ]  # fmt: skip
     from rampion.formats.jsonl import rows_of
 
-    lists = Candidates.build(names, [[rows_of(records, names)]])[0]
+    lists = Candidates.from_rows(names, [[rows_of(records, names)]])[0]
     references = References(texts.take(np.arange(segments) * size), np.arange(segments + 1))
     weights = {f"round {n}": rng.normal(size=from_names) for n in range(rounds)}
     return Judged(judge(lists, references, "bleu").batch(lists), references, weights, "round 0", 10.0)

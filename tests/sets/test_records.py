@@ -38,7 +38,7 @@ def fired(lists, width):
     flat = [candidate for candidates in lists for candidate in candidates]
     told = Fired(
         chained([len(candidates) for candidates in lists]),
-        Texts.of("" for _ in flat),
+        Texts.from_strings("" for _ in flat),
         np.array([values for _, values, _ in flat], np.float64).reshape(len(flat), width),
         chained([len(keys) for keys, _, _ in flat]),
         np.array([key for keys, _, _ in flat for key in keys], np.uint64),

@@ -45,17 +45,17 @@ def built(segments, iteration=0):
             texts.append(text)
     n = len(texts)
     rows = Rows(
-        Texts.of(segments),
+        Texts.from_strings(segments),
         np.concatenate([[0], np.cumsum([len(hyps) for hyps in segments.values()])]).astype(np.int64),
-        Texts.of(texts),
+        Texts.from_strings(texts),
         np.array(entry_bounds, np.int64),
         np.array(ids, np.uint32),
         np.array(values, np.float64),
         np.full(n, np.nan),
-        Texts.of([""] * n),
+        Texts.from_strings([""] * n),
         {},
     )
-    return Candidates.build(names, [[rows]])[0].at(iteration)
+    return Candidates.from_rows(names, [[rows]])[0].at(iteration)
 
 
 SMALL = {
@@ -90,14 +90,14 @@ def test_explicit_zeros_of_sparse_features_are_absence():
 
 @given(stores())
 def test_rows_and_build_are_inverse(store):
-    again = store.take(np.arange(len(store)), store.bounds, store.segments)
+    again = store.take(np.arange(store.size), store.bounds, store.segments)
     for name, array in store.arrays().items():
         assert array.tobytes() == again.arrays()[name].tobytes(), name
 
 
 @given(stores(), seeds)
 def test_keeping_is_taking_those_marked(store, random):
-    kept = random.random(len(store)) < 0.5
+    kept = random.random(store.size) < 0.5
     bounds = np.concatenate([[0], np.cumsum(kept)])[store.bounds]
     taken = store.take(np.flatnonzero(kept), bounds, store.segments)
     for name, array in store.keep(kept).arrays().items():
@@ -209,7 +209,7 @@ def test_a_damaged_width_is_refused():
 def test_millions_of_features():
     random = np.random.default_rng(0)
     store = random_store(random, [3, 4], 2, 50)
-    names = Texts.of(f"f{j}" for j in range(2_000_000))
+    names = Texts.from_strings(f"f{j}" for j in range(2_000_000))
     lists = store.lists._replace(features=(store.lists.features + np.uint32(1_999_000)).astype(np.uint32))
     wide = replace(store, lists=lists, features=replace(store.features, names=names))
     slopes = random.normal(size=len(wide))

@@ -69,8 +69,8 @@ def test_the_kernel_of_groups_is_its_twin(store):
 def test_the_kernels_of_sums_are_their_twins(store, random, ties):
     grouped = Grouped.of(store)
     (part,) = grouped.parts
-    weights, slopes = arrays(random, len(store.features), ties), arrays(random, len(store), ties)
-    scores = [np.empty(len(store)) for _ in range(2)]
+    weights, slopes = arrays(random, len(store.features), ties), arrays(random, store.size, ties)
+    scores = [np.empty(store.size) for _ in range(2)]
     for kernel, out in zip(both("pool", "tally"), scores, strict=True):
         kernel(part, weights, np.empty(part.room), out)
     same_bits(*scores)
@@ -100,7 +100,7 @@ def test_scores_and_gradients_are_those_of_the_store(store, random):
 def test_neither_threads_nor_parts_change_a_bit(monkeypatch, tmp_path, threads):
     random = np.random.default_rng(threads)
     store = random_store(random, [4, 0, 6, 1, 9, 5, 5, 0, 8, 7], 2, 20, True)
-    weights, slopes = random.normal(size=len(store.features)), random.normal(size=len(store))
+    weights, slopes = random.normal(size=len(store.features)), random.normal(size=store.size)
     whole = Grouped.of(store, threads=1)
     monkeypatch.setattr(rampion.store.lists, "PIECE", 25)
     monkeypatch.setattr(rampion.store.grouped, "WAVE", 2)
@@ -152,8 +152,8 @@ def test_each_keeps_the_order():
 
 def batch_of(random, lengths, width=1, sparse=15):
     store = random_store(random, lengths, width, sparse, True)
-    stakes = Stakes(store.bounds, random.random(len(store)), random.random(len(store)) < 0.3)
-    return Batch(store, np.zeros((len(store), 1)), stakes, Column("none"), random.normal(size=len(store)))
+    stakes = Stakes(store.bounds, random.random(store.size), random.random(store.size) < 0.3)
+    return Batch(store, np.zeros((store.size, 1)), stakes, Column("none"), random.normal(size=store.size))
 
 
 @given(seeds)
@@ -234,12 +234,13 @@ def test_lists_larger_than_memory_train_from_their_file(tmp_path):
         np.arange(segments + 1) * known, np.concatenate([held[row] for row in rows]),
         ends(np.array([len(held[row]) for row in rows])), np.zeros(0),
     )  # fmt: skip
-    nothing = Texts.of([""] * len(rows))
-    names, labels = (Texts.of(map(str, range(count))) for count in (known, segments))
+    nothing = Texts.from_strings([""] * len(rows))
+    names, labels = (Texts.from_strings(map(str, range(count))) for count in (known, segments))
     stored.write(
         tmp_path / "lists.store",
         Candidates(
-            lists, Features(names, 0), labels, Texts.of(map(str, range(len(rows)))), np.zeros(len(rows)), nothing,
+            lists, Features(names, 0), labels, Texts.from_strings(map(str, range(len(rows)))), np.zeros(len(rows)),
+            nothing,
             {"gain": random.random(len(rows))}, np.zeros(len(rows), np.int32),
         ),
     )  # fmt: skip

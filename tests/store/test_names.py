@@ -25,16 +25,16 @@ def first_appearance(items: list[str]) -> list[int]:
 @given(strings)
 def test_ids_are_dense_in_order_of_first_appearance(items: list[str]) -> None:
     names = Names(capacity=1)
-    assert names.intern_all(Texts.of(items)).tolist() == first_appearance(items)
+    assert names.intern_all(Texts.from_strings(items)).tolist() == first_appearance(items)
     assert list(names.texts()) == list(dict.fromkeys(items))
-    assert names.find_all(Texts.of([*items, "never"])).tolist() == [*first_appearance(items), -1]
+    assert names.find_all(Texts.from_strings([*items, "never"])).tolist() == [*first_appearance(items), -1]
 
 
 @given(strings, strings)
 def test_tokens_are_the_blank_separated_pieces(before: list[str], items: list[str]) -> None:
     names = Names(capacity=2)
-    names.intern_all(Texts.of(before))
-    tokens, bounds = names.tokens(Texts.of(items))
+    names.intern_all(Texts.from_strings(before))
+    tokens, bounds = names.tokens(Texts.from_strings(items))
     for row, item in enumerate(items):
         pieces = [names.name(token) for token in tokens[bounds[row] : bounds[row + 1]].tolist()]
         assert pieces == [piece.decode() for piece in item.encode().split()]
@@ -43,8 +43,8 @@ def test_tokens_are_the_blank_separated_pieces(before: list[str], items: list[st
 @given(strings, strings)
 def test_tokens_are_found_where_they_have_names(known: list[str], items: list[str]) -> None:
     names = Names(capacity=1)
-    numbers = dict(zip(known, names.intern_all(Texts.of(known)).tolist(), strict=True))
-    tokens, bounds = names.find_tokens(Texts.of(items))
+    numbers = dict(zip(known, names.intern_all(Texts.from_strings(known)).tolist(), strict=True))
+    tokens, bounds = names.find_tokens(Texts.from_strings(items))
     for item, start, end in zip(items, bounds[:-1], bounds[1:], strict=True):
         pieces = [piece.decode() for piece in item.encode().split()]
         assert tokens[start:end].tolist() == [numbers.get(piece, -1) for piece in pieces]
@@ -60,13 +60,13 @@ def test_one_name_at_a_time() -> None:
 def test_a_table_of_many_names_grows_and_keeps_their_ids() -> None:
     items = [f"WT_{number}~{number % 7}" for number in range(20_000)]
     names = Names()
-    assert names.intern_all(Texts.of(items)).tolist() == list(range(len(items)))
-    assert names.find_all(Texts.of(reversed(items))).tolist() == list(reversed(range(len(items))))
+    assert names.intern_all(Texts.from_strings(items)).tolist() == list(range(len(items)))
+    assert names.find_all(Texts.from_strings(reversed(items))).tolist() == list(reversed(range(len(items))))
 
 
 def test_a_text_longer_than_the_whole_table() -> None:
     names = Names(capacity=1)
-    tokens, _ = names.tokens(Texts.of(["x" * 1000 + " y"]))
+    tokens, _ = names.tokens(Texts.from_strings(["x" * 1000 + " y"]))
     assert tokens.tolist() == [0, 1]
 
 
@@ -77,7 +77,7 @@ def table_state(names: Names) -> list[object]:
 
 @given(strings, st.sampled_from([1, 2, 4, 64]))
 def test_intern_twins(items: list[str], capacity: int) -> None:
-    texts, answers = Texts.of(items), []
+    texts, answers = Texts.from_strings(items), []
     for module in (core_intern, reference_intern):
         names, ids, found = Names(capacity), np.full(len(items), -7), np.full(len(items), -7)
         done = module.intern(texts.blob, texts.bounds, 0, names, ids)
@@ -88,7 +88,7 @@ def test_intern_twins(items: list[str], capacity: int) -> None:
 
 @given(strings, st.sampled_from([1, 2, 4, 64]))
 def test_words_twins(items: list[str], capacity: int) -> None:
-    texts, answers = Texts.of(items), []
+    texts, answers = Texts.from_strings(items), []
     for module in (core_words, reference_words):
         names, bounds = Names(capacity), np.zeros(len(items) + 1, np.int64)
         tokens = np.zeros(len(texts.blob) + 1, np.uint32)

@@ -18,7 +18,7 @@ from rampion.formats import write_lists
 from rampion.store.features import Weights
 from rampion.training.loop import standing
 from rampion.training.recipes import RECIPES
-from rampion.training.tuning import Reranker, judge, picks, tune
+from rampion.training.tuning import Reranker, judge, pick, tune
 
 ROUNDS = 12
 
@@ -161,5 +161,5 @@ def test_weights_of_listed_totals_are_added_to_them(files, tmp_path):
     command = ["rerank", scored[1], "--weights", out, "--listed", "--out", best, "--lenient"]
     assert CliRunner().invoke(app, list(map(str, command)), catch_exceptions=False).exit_code == 0
     weights = weight_files.read(out / "weights.txt").onto(dev.features, lenient=True) + 0.1
-    chosen = picks(dev, Weights(dev.features, weights))
+    chosen = pick(dev, Weights(dev.features, weights))
     assert best.read_text().splitlines() == list(dev.texts.take(chosen))

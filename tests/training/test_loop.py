@@ -28,7 +28,7 @@ from rampion.training.decoders import FixedLists
 from rampion.training.loop import Judged, Memory, train
 from rampion.training.policies import Merge, Replace, Window
 from rampion.training.recipes import RECIPES, looped
-from rampion.training.tuning import judge, recipe_named, reranked
+from rampion.training.tuning import judge, recipe_named, rerank
 
 # Says w(v), w(v + 1) or w(v + 2) for a word v; has one true feature, one that misleads, and one of the first word.
 # The file `trouble` says in which call it does what it should not.
@@ -328,7 +328,7 @@ def prepared(tmp_path_factory):
     system = System.prepare(folder / "corpus", folder / "system", Settings())
     made = system.decoder("fourteen", beam=20, pops=200).decoder
     texts.write(folder / "dev.src", corpus.dev.source)
-    other = Weights.of(dict(made.initial) | {"LM": 1.0, "LexST": 0.6, "Jump": 0.0})
+    other = Weights.from_dict(dict(made.initial) | {"LM": 1.0, "LexST": 0.6, "Jump": 0.0})
     texts.write(folder / "reached", made.best(corpus.dev.source, other))
     return folder
 
@@ -393,7 +393,7 @@ class Ranked:
 
     def decode(self, segments, weights, k):
         self.asked.append(weights)
-        ranked = reranked(self.space, weights, lenient=True)
+        ranked = rerank(self.space, weights, lenient=True)
         return ranked.keep(ranked.rank() < k)
 
 
@@ -458,7 +458,7 @@ def test_what_repeats_on_fixed_lists_is_done_once_in_a_loop():
 
 
 def test_weights_of_features_that_were_left_out_stay():
-    old, new = Weights.of({"a": 1.0, "b": 2.0}), Weights.of({"b": 3.0})
+    old, new = Weights.from_dict({"a": 1.0, "b": 2.0}), Weights.from_dict({"b": 3.0})
     assert dict(new.over(old)) == {"b": 3.0, "a": 1.0}
     assert new.over(old).features.width == 1
     assert old.over(new) is old
@@ -474,7 +474,7 @@ def test_totals_of_fixed_lists_are_no_base_of_a_loop():
 
 def test_a_dense_feature_without_a_weight_is_told_unless_lenient():
     lists, references = toy()
-    recipe, start = recipe_named("rampion", iterations=1), Weights.of({"LM": 1.0})
+    recipe, start = recipe_named("rampion", iterations=1), Weights.from_dict({"LM": 1.0})
     with pytest.raises(
         InputError, match=r"iteration 1: the lists have the dense feature .*, for which there is no weigh"
     ):

@@ -97,7 +97,7 @@ def batch(policy):
     random = np.random.default_rng(1)
     texts = [" ".join(random.choice(["a", "b", "c", "d"], 4)) for _ in range(12 * 5)]
     runs = [random_store(np.random.default_rng(seed), [5] * 12, 2, 6, texts=texts) for seed in (2, 3)]
-    references = References.of([texts[5 * s]] for s in range(12))
+    references = References.from_lists([texts[5 * s]] for s in range(12))
     return judge(runs[0], references, "bleu:lin-och", alpha=1.0).batch(absorbed(policy, runs))
 
 

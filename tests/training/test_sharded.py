@@ -75,7 +75,7 @@ def test_gradients_are_central_differences(loss):
     batch = batch_of(lists())
     random = np.random.default_rng(1)
     at, origin = random.normal(size=(2, len(batch.candidates.features)))
-    with sharded(batch.upon(random.normal(size=len(batch.candidates))), 3, "local,threads=1") as parts:
+    with sharded(batch.upon(random.normal(size=batch.candidates.size)), 3, "local,threads=1") as parts:
         value, gradient = objective(loss, parts, at, origin, 0.3)
         assert np.isfinite(value)
         for j in range(0, len(at), 3):
@@ -91,7 +91,7 @@ def test_shards_add_up_to_all_lists(shards, counts_only):
     batch = batch_of(lists(2, counts_only))
     random = np.random.default_rng(2)
     at = random.normal(size=len(batch.candidates.features))
-    for whole in (batch, batch.upon(random.normal(size=len(batch.candidates)))):
+    for whole in (batch, batch.upon(random.normal(size=batch.candidates.size))):
         with sharded(whole, shards, "local,threads=1") as parts:
             for loss in LOSSES_BY_SHARDS:
                 value, gradient = whole.gradient(loss, at)

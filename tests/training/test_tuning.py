@@ -26,14 +26,14 @@ from rampion.training.decoders import FixedLists
 from rampion.training.loop import refuse_collapsed, train
 from rampion.training.policies import Merge
 from rampion.training.recipes import RECIPES, Recipe, described
-from rampion.training.tuning import Reranker, judge, picks, recipe_named, tune
+from rampion.training.tuning import Reranker, judge, pick, recipe_named, tune
 
 
 @cache
 def toy(segments=60, k=20):
     records, names = list(task(3, segments, k)), Names()
-    lists = Candidates.build(names, [[rows_of(records, names)]])[0]
-    return lists, References.of(record["refs"] for record in records)
+    lists = Candidates.from_rows(names, [[rows_of(records, names)]])[0]
+    return lists, References.from_lists(record["refs"] for record in records)
 
 
 @pytest.mark.parametrize("name", RECIPES)
@@ -123,7 +123,7 @@ def test_a_metric_column_can_be_the_cost():
         for hyp in record["hyps"]:
             hyp["metrics"] = {"comet": 1 / (1 + len(hyp["text"].split()))}
     names = Names()
-    lists = Candidates.build(names, [[rows_of(records, names)]])[0]
+    lists = Candidates.from_rows(names, [[rows_of(records, names)]])[0]
     tuned = tune(lists, metric="metric:comet", rounds=30)
     assert tuned.before.chosen < tuned.after.chosen == pytest.approx(tuned.after.oracle, rel=0.02)
     with pytest.raises(InputError, match="no metric column 'bleurt'; they have: comet"):
@@ -144,7 +144,7 @@ def test_the_estimator_has_the_manners_of_scikit_learn():
     assert model.fit(lists[:30], references.take(np.arange(30))) is model
     assert len(model.tuned_.rounds) == 4
     predictions = model.predict(lists)
-    assert predictions == list(lists.texts.take(picks(lists, model.weights_)))
+    assert predictions == list(lists.texts.take(pick(lists, model.weights_)))
     best_first = model.rerank(lists)
     assert [best_first.texts[i] for i in best_first.bounds[:-1]] == predictions
     assert all(

@@ -73,7 +73,7 @@ def _ratio(part: Reals, whole: Reals) -> Reals:
 
 
 def moments_of(lists: Candidates, batch: Batch | None = None) -> Moments:
-    quality, sizes = np.zeros(len(lists)), np.diff(lists.bounds)
+    quality, sizes = np.zeros(lists.size), np.diff(lists.bounds)
     if batch:
         means = np.add.reduceat(batch.stakes.costs, lists.bounds[:-1]) / sizes
         quality = np.repeat(means, sizes) - batch.stakes.costs
@@ -94,8 +94,8 @@ def _dense(lists: Candidates, quality: Reals) -> Sums:
         moved -= shift
         inner += (moved * moved).sum(axis=1)
         joint += moved @ quality[start:end]
-    mean = sizes @ centres / len(lists)
-    return np.full(width, float(len(lists))), mean, inner + sizes @ (centres - mean) ** 2, inner, joint
+    mean = sizes @ centres / lists.size
+    return np.full(width, float(lists.size)), mean, inner + sizes @ (centres - mean) ** 2, inner, joint
 
 
 def _sparse(lists: Candidates, quality: Reals) -> Sums:
@@ -118,12 +118,12 @@ def _sparse(lists: Candidates, quality: Reals) -> Sums:
     held, total, squares, joint, inner = (
         np.bincount(owners, cell, features).astype(np.float64) for cell in (*cells, inner)
     )
-    return held, total / len(lists), np.maximum(squares - total**2 / len(lists), inner), inner, joint
+    return held, total / lists.size, np.maximum(squares - total**2 / lists.size, inner), inner, joint
 
 
 def rows_of(lists: Candidates, moments: Moments, weights: Reals | None, top: int) -> tuple[FeatureRow, ...]:
     """The dense features, and of the sparse the `top` that most candidates have."""
-    width, n = lists.features.width, len(lists)
+    width, n = lists.features.width, lists.size
     sparse = width + np.argsort(-moments.held[width:], kind="stable")[:top]
     return tuple(
         FeatureRow(
@@ -215,7 +215,7 @@ def split_of(lists: Candidates, moments: Moments, others: Candidates) -> Split:
 def _presence(lists: Candidates, moments: Moments) -> tuple[set[str], set[str]]:
     """The features of every candidate, and those of any."""
     names = list(lists.features.names)
-    everywhere, anywhere = np.flatnonzero(moments.held == len(lists)), np.flatnonzero(moments.held)
+    everywhere, anywhere = np.flatnonzero(moments.held == lists.size), np.flatnonzero(moments.held)
     return {names[j] for j in everywhere.tolist()}, {names[j] for j in anywhere.tolist()}
 
 

@@ -41,7 +41,7 @@ def counts_of(candidates: Candidates, distinct: Rows) -> Counts:
     sizes, features = np.diff(candidates.bounds), candidates.features
     return Counts(
         len(sizes),
-        len(candidates),
+        candidates.size,
         int(distinct.sum()),
         int(sizes.min()),
         float(np.median(sizes)),

@@ -280,14 +280,15 @@ def problem(random: np.random.Generator) -> Batch:
     sizes = random.integers(2, LONGEST + 1, SEGMENTS)
     bounds = np.concatenate([[0], np.cumsum(sizes)])
     count, names = int(bounds[-1]), Names()
-    ids = np.tile(names.intern_all(Texts.of(f"feature {j}" for j in range(WIDTH))).astype(np.uint32), count)
+    ids = np.tile(names.intern_all(Texts.from_strings(f"feature {j}" for j in range(WIDTH))).astype(np.uint32), count)
     reached = np.zeros(count, bool)
     reached[bounds[:-1:2]] = True
     rows = Rows(
-        Texts.of(map(str, range(SEGMENTS))), bounds, Texts.of(map(str, range(count))), np.arange(count + 1) * WIDTH,
-        ids, random.normal(size=count * WIDTH), np.full(count, np.nan), Texts.of([""] * count), {},
+        Texts.from_strings(map(str, range(SEGMENTS))), bounds, Texts.from_strings(map(str, range(count))),
+        np.arange(count + 1) * WIDTH,
+        ids, random.normal(size=count * WIDTH), np.full(count, np.nan), Texts.from_strings([""] * count), {},
     )  # fmt: skip
-    (lists,) = Candidates.build(names, [[rows]])
+    (lists,) = Candidates.from_rows(names, [[rows]])
     stakes = Stakes(bounds, random.uniform(0, 2, count), reached)
     return Batch(lists, np.zeros((count, 2 + 2 * ORDER)), stakes, Bleu())
 
@@ -333,7 +334,7 @@ def convex(batch: Batch, random: np.random.Generator) -> Laws:
     for name in ("log", "softmax-margin", "latent-log", "och-ney"):
         loss = LOSSES[name]
         if isinstance(loss, Contrast) and not loss.smooth:
-            loss = loss.pinned(batch.stakes, np.zeros(len(batch.candidates)))
+            loss = loss.pinned(batch.stakes, np.zeros(batch.candidates.size))
         starts = 3 * random.normal(size=(3, WIDTH))
         reached = [solver.solve(loss, batch, start, origin) for start in starts]
         ends = [objective(loss, batch, weights, origin, STRENGTH)[0] for weights in reached]

@@ -142,7 +142,7 @@ def measured(stock: Stock, system: Any, found: Found, facts: Mapping[str, Any]) 
 
 def spoken(stock: Stock, system: Any, features: str, weights: Mapping[str, float], *parts: str) -> dict[str, Any]:
     speaker, texts = decoder(stock, system, features).decoder, {"tune": system.corpus.dev, "test": system.corpus.test}
-    given = Weights.of(weights)
+    given = Weights.from_dict(weights)
     return {name: bleu(speaker.best(texts[name].source, given), texts[name].references) for name in parts}
 
 
@@ -207,7 +207,7 @@ def listed(stock: Stock, learning: Learning) -> Candidates:
         lister = decoder(stock, replace(system, lm=model), f"fourteen,{learning.features}").decoder
         if learning.leave_one_out:
             lister = lister.leaving_out(part.source, part.target, alignment(stock, count), LENGTH)
-        lists = lister.decode(list(part.source), Weights.of(base(stock).weights), stock.scale.width)
+        lists = lister.decode(list(part.source), Weights.from_dict(base(stock).weights), stock.scale.width)
         path.parent.mkdir(parents=True, exist_ok=True)
         store.write(path, lists)
     return store.read(path)
@@ -246,7 +246,7 @@ def alignment(stock: Stock, count: int) -> Any:
 def judged(stock: Stock, lists: Candidates) -> Batch:
     """Lists with what their candidates gain, and what the base system scores them, its weights so great as `loud`."""
     batch = gains(stock, lists)
-    return batch.upon(lists.score(Weights.of(loud(stock)).onto(lists.features, lenient=True)))
+    return batch.upon(lists.score(Weights.from_dict(loud(stock)).onto(lists.features, lenient=True)))
 
 
 def loud(stock: Stock) -> Mapping[str, float]:
@@ -257,7 +257,10 @@ def loud(stock: Stock) -> Mapping[str, float]:
     path, weights = home(stock) / "loud.json", base(stock).weights
     if not path.exists():
         lists = listed(stock, Learning("RPROP"))
-        stakes, scores = gains(stock, lists).stakes, lists.score(Weights.of(weights).onto(lists.features, lenient=True))
+        stakes, scores = (
+            gains(stock, lists).stakes,
+            lists.score(Weights.from_dict(weights).onto(lists.features, lenient=True)),
+        )
         quiet, shrill = -10.0, 10.0
         for _ in range(40):
             middle = (quiet + shrill) / 2
@@ -424,7 +427,7 @@ def condensed(stock: Stock, learnt: Learnt, learning: Learning) -> Any:
 def beginning(stock: Stock, names: tuple[str, ...]) -> Weights:
     """The base system's weights as they were when learning began, and 1 for what has been learnt."""
     known = loud(stock)
-    return Weights.of({name: known.get(name, 1.0) for name in names})
+    return Weights.from_dict({name: known.get(name, 1.0) for name in names})
 
 
 def tuned_with(stock: Stock, learning: Learning, course: Course, step: int, seed: int) -> Found:

@@ -160,12 +160,12 @@ def minimum_error(stock: Stock, settings: Dense, decoder: KeyedDecoder, seed: in
     )  # fmt: skip
 
     def seeds() -> Candidates:
-        one, two = (lister.decode(segments, Weights.of(weights), settings.k) for weights in (first, second))
+        one, two = (lister.decode(segments, Weights.from_dict(weights), settings.k) for weights in (first, second))
         return Merge().absorb(one, two, 2)
 
     run.lists(1, seeds)
-    truth = judge(Texts.of(map(str, range(len(segments)))), dev.references, settings.metric)
-    train(recipe, lister, segments, truth, Weights.of(second), journal=run)
+    truth = judge(Texts.from_strings(map(str, range(len(segments)))), dev.references, settings.metric)
+    train(recipe, lister, segments, truth, Weights.from_dict(second), journal=run)
     weights = [own(each) for each in (second, *(dict(run.weights(row.iteration)) for row in run.rows))]
     return weights + weights[-1:] * (most + 1 - len(weights))
 

@@ -84,7 +84,7 @@ def loop(
     from rampion.training.loop import ignore, train
     from rampion.training.tuning import judge
 
-    numbers = Texts.of(map(str, range(len(dev))))
+    numbers = Texts.from_strings(map(str, range(len(dev))))
     arbiter = judge(numbers, dev.references, recipe.metric, recipe.alpha)
     run = Loop.resume(folder, asked | recipe.settings(), (), {"decoder": fingerprint}, told, ())
     weights = train(recipe, decoder, list(dev.source), arbiter, start, ignore, journal=run)

@@ -37,7 +37,7 @@ def same_bits(left, right):
 
 
 def texts_of(pairs):
-    return [Texts.of(side) for side in zip(*pairs, strict=True)]
+    return [Texts.from_strings(side) for side in zip(*pairs, strict=True)]
 
 
 def toy(seed, pairs, vocabulary=60):
@@ -61,7 +61,7 @@ def toy(seed, pairs, vocabulary=60):
         sources.append(" ".join(f"s{word}" for word in words))
         targets.append(" ".join(said) or "of")
         points.append(own)
-    return Texts.of(sources), Texts.of(targets), Alignment.of(points)
+    return Texts.from_strings(sources), Texts.from_strings(targets), Alignment.of(points)
 
 
 @st.composite
@@ -289,7 +289,7 @@ def test_an_aligner_comes_back_from_its_file_and_meets_new_words(tmp_path):
     again = Aligner.load(tmp_path / "aligner")
     assert again.align(source, target) == aligner.align(source, target) == align(source, target)
     assert {(0, 0), (2, 2)} <= set(again.align(*texts_of([("s1 new s2", "t1 strange t2")]))[0])
-    assert len(again.align(Texts.of([]), Texts.of([]))) == 0
+    assert len(again.align(Texts.from_strings([]), Texts.from_strings([]))) == 0
     (tmp_path / "other").write_bytes(b"text")
     with pytest.raises(StoreError, match="is no aligner file of Rampion"):
         Aligner.load(tmp_path / "other")
@@ -314,7 +314,9 @@ def test_empty_and_long_sentences_have_no_points():
     long = " ".join(["das"] * (aligning.LONGEST + 1))
     found = align(*texts_of([*TINY, ("", "the"), ("das", ""), (long, "the"), ("das haus", "the house")]))
     assert [len(found[s]) for s in range(7)] == [2, 2, 2, 0, 0, 0, 2]
-    assert [len(one) for one in (align(*texts_of([("", "")])), align(Texts.of([]), Texts.of([])))] == [1, 0]
+    assert [
+        len(one) for one in (align(*texts_of([("", "")])), align(Texts.from_strings([]), Texts.from_strings([])))
+    ] == [1, 0]
 
 
 # Points
@@ -380,7 +382,7 @@ def test_wrong_calls_are_told():
         symmetrise(*two)
     for wrong in (align, external):
         with pytest.raises(InputError, match="1 source sentences cannot be aligned with 2 target sentences; expected"):
-            wrong(Texts.of(["a"]), Texts.of(["a", "b"]))
+            wrong(Texts.from_strings(["a"]), Texts.from_strings(["a", "b"]))
 
 
 # Another program

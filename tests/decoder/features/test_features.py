@@ -63,8 +63,8 @@ def laid(lists, kind):
 def make(seed: int, which: str = EVERYTHING, sentences: int = 3, each: int = 4) -> Case:
     rng = random.Random(seed)
     source, target = Names(), Names()
-    source.intern_all(Texts.of((*SPECIAL, *HEARD)))
-    target.intern_all(Texts.of((*SPECIAL, *SAID)))
+    source.intern_all(Texts.from_strings((*SPECIAL, *HEARD)))
+    target.intern_all(Texts.from_strings((*SPECIAL, *SAID)))
     lines = [[rng.choice((*HEARD, "new")) for _ in range(rng.randint(1, 7))] for _ in range(sentences)]
     ids = [[source.find(word) or 0 for word in line] for line in lines]
     grams = {tuple(line[i : i + n]) for line in ids for i in range(len(line)) for n in range(1, LONGEST + 1)}
@@ -278,7 +278,7 @@ def test_the_search_asks_for_the_scores_of_the_user_s_templates():
     templates.join(1, two)
     known = [name for name in names if templates.users.find(name) is not None]
     table = Keys()
-    table.enter(templates.keys(Texts.of(known)))
+    table.enter(templates.keys(Texts.from_strings(known)))
     table.set_weights(np.array([weights[name] for name in known]))
     alone, joined = templates.scores(table)
     for block in every.tolist():
@@ -341,7 +341,7 @@ def test_dense_values_are_what_the_definitions_say(seed):
 @given(st.integers(0, 10**6))
 def test_texts_copy_what_nobody_knows(seed):
     case = make(seed)
-    lines = Texts.of(" ".join(line) for line in case.lines)
+    lines = Texts.from_strings(" ".join(line) for line in case.lines)
     said = case.templates.vocabularies.target.texts()
     found = texts(case.sentences, case.options, case.templates.blocks, said, surface(lines), case.derivations)
     for d, s in enumerate(owners(case)):
@@ -354,7 +354,7 @@ def test_candidates_score_as_their_derivations(seed):
     case = make(seed)
     batch = case.sentences, case.options, case.templates.blocks, case.derivations
     values = dense(*batch, jumps=jumps_of(seed), logs=np.zeros(0), names=FOURTEEN)
-    said = Texts.of("x" for _ in case.derivations.scores)
+    said = Texts.from_strings("x" for _ in case.derivations.scores)
     told = Told(case.derivations, said, values, *case.templates.emit(*case.batch))
     store = candidates([told], FOURTEEN, case.templates.names)
     weights = np.random.default_rng(seed).integers(-4, 5, len(store.features)).astype(float)
@@ -374,7 +374,7 @@ def test_kernels_and_twins_give_the_same_bits(seed, which):
     case.templates.add("Ends", lambda source, target: [f"{source[-1]}~{target[-1]}"])
     case.templates.prepare(case.options.blocks)
     blocks, said = case.templates.blocks, case.templates.vocabularies.target.texts()
-    tokens = surface(Texts.of(" ".join(line) for line in case.lines))
+    tokens = surface(Texts.from_strings(" ".join(line) for line in case.lines))
     logs = np.random.default_rng(seed).normal(size=99 * len(case.derivations.scores))
     count = len(case.derivations.scores)
     rates = np.random.default_rng(seed).normal(size=(len(case.options.blocks), 2)).astype(np.float32)
@@ -397,7 +397,7 @@ def test_kernels_and_twins_give_the_same_bits(seed, which):
         for given_logs, own in ((logs, case.options), (np.zeros(0), rated)):
             emits.worth(case.sentences, own, blocks, jumps_of(seed), given_logs, case.derivations, values)
             answers.append(values.tolist())
-        spelling = Texts.of(LABELS), *case.templates._spelt, case.templates.users.texts()
+        spelling = Texts.from_strings(LABELS), *case.templates._spelt, case.templates.users.texts()
         fill(partial(spells.spell, keys, blocks, *spelling), len(keys), 400_000, np.uint8)
         fill(
             partial(spells.phrase, blocks.target_words, blocks.target_bounds, spelling[2]),
@@ -421,7 +421,7 @@ def test_a_key_of_another_block_set_has_no_name(key):
     with pytest.raises(InputError, match=rf"feature key {key:#018x} has no name in this block set; open the features"):
         templates.names(keys)
     bounds = np.zeros(3, np.int64)
-    spelling = Texts.of(LABELS), *templates._spelt, templates.users.texts()
+    spelling = Texts.from_strings(LABELS), *templates._spelt, templates.users.texts()
     for kernels in (core_spell, reference_spell):
         assert kernels.spell(keys, templates.blocks, *spelling, 0, bounds, np.zeros(999, np.uint8)) == 1
         assert bounds[2] == -3
@@ -442,9 +442,9 @@ def test_a_key_of_another_block_set_has_no_name(key):
 )
 def test_a_name_of_nothing_is_refused(name, message):
     templates = make(0).templates
-    assert templates.keys(Texts.of([name]), lenient=True)[0] == 0
+    assert templates.keys(Texts.from_strings([name]), lenient=True)[0] == 0
     with pytest.raises(InputError, match=message):
-        templates.keys(Texts.of([name]))
+        templates.keys(Texts.from_strings([name]))
 
 
 def test_templates_are_chosen_by_name_or_group():
@@ -466,7 +466,7 @@ def test_a_template_of_the_user_needs_a_name_of_its_own(name):
 def test_a_vocabulary_too_large_for_keys_is_refused():
     small = make(0).templates
     large = Names(1 << 20)
-    large.intern_all(Texts.of(map(str, range(WORDS + 1))))
+    large.intern_all(Texts.from_strings(map(str, range(WORDS + 1))))
     vocabularies = Vocabularies(large, small.vocabularies.target)
     with pytest.raises(RecipeError, match=r"the source vocabulary has 524,287 words, and templates of words \(W1\)"):
         Templates(vocabularies, small.blocks, "P1,W1")

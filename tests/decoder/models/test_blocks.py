@@ -37,7 +37,7 @@ phrase = st.lists(st.sampled_from("abcd"), min_size=1, max_size=3).map(" ".join)
 entries = st.dictionaries(st.tuples(phrase, phrase), st.integers(1, 9), max_size=30).map(
     lambda found: [(source, target, count, {"LexST": -0.5 * count}) for (source, target), count in found.items()]
 )
-texts = st.lists(st.lists(st.sampled_from("abcdxy"), max_size=7).map(" ".join), max_size=5).map(Texts.of)
+texts = st.lists(st.lists(st.sampled_from("abcdxy"), max_size=7).map(" ".join), max_size=5).map(Texts.from_strings)
 
 
 # Matching
@@ -112,11 +112,11 @@ def test_match_and_its_twin_agree(listed, given_texts, longest, top, room):
 def test_a_sentence_that_is_too_long_is_named():
     names = BlockSet.of([("a", "b", 1, {})]).vocabularies.source
     longest = "a " * LONGEST
-    assert len(Sentences.of(Texts.of([longest]), names).words) == LONGEST
+    assert len(Sentences.of(Texts.from_strings([longest]), names).words) == LONGEST
     with pytest.raises(InputError, match="segment 1: has 513 words; a sentence may have 512"):
-        Sentences.of(Texts.of(["a", longest + "a"]), names)
+        Sentences.of(Texts.from_strings(["a", longest + "a"]), names)
     with pytest.raises(InputError, match="segment news-7: has 513 words"):
-        Sentences.of(Texts.of(["a", longest + "a"]), names, Texts.of(["news-6", "news-7"]))
+        Sentences.of(Texts.from_strings(["a", longest + "a"]), names, Texts.from_strings(["news-6", "news-7"]))
 
 
 # Tables of phrases
@@ -163,7 +163,7 @@ def aligned(draw):
         for line, size in zip(lines, (n, m), strict=True):
             line.append(" ".join(draw(st.lists(st.sampled_from("abcd"), min_size=size, max_size=size))))
         points.append(draw(st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, m - 1)), max_size=8)))
-    return Texts.of(lines[0]), Texts.of(lines[1]), Alignment.of(points)
+    return Texts.from_strings(lines[0]), Texts.from_strings(lines[1]), Alignment.of(points)
 
 
 def consistent(points, n, m, longest=None):
@@ -338,8 +338,8 @@ def test_runs_count_every_key(chunks, size):
     assert sum(map(len, halves)) == len(set().union(*halves))
 
 
-SOURCE = Texts.of(["das haus", "das haus ,", "das", "das <unk>", "haus !"])
-TARGET = Texts.of(["the house", "the house ,", "that", "the <unk>", "a house which"])
+SOURCE = Texts.from_strings(["das haus", "das haus ,", "das", "das <unk>", "haus !"])
+TARGET = Texts.from_strings(["the house", "the house ,", "that", "the <unk>", "a house which"])
 LINKS = Alignment.of([[(0, 0), (1, 1)], [(0, 0), (1, 1), (2, 2)], [(0, 0)], [(0, 0), (1, 1)], [(0, 1), (1, 2)]])
 
 
@@ -397,10 +397,10 @@ def test_more_words_than_keys_can_tell_apart_are_refused(monkeypatch):
 
 @pytest.mark.parametrize("texts", [[], [""], ["", "a b"]])
 def test_texts_without_links_have_no_blocks(texts):
-    lines = Texts.of(texts)
+    lines = Texts.from_strings(texts)
     found = build(lines, lines, Alignment.of([[] for _ in texts]), threads=1)
     assert len(found.blocks.sources) == 2
-    sentences = Sentences.of(Texts.of(["a c", ""]), found.vocabularies.source)
+    sentences = Sentences.of(Texts.from_strings(["a c", ""]), found.vocabularies.source)
     assert Options.match(sentences, found.blocks).blocks.tolist() == [IDENTITY, IDENTITY]
 
 

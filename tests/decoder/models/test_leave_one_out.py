@@ -31,7 +31,7 @@ from rampion.formats import load_nbest, texts
 from rampion.store.features import Weights
 from rampion.store.text import Texts
 
-START = Weights.of(INITIAL)
+START = Weights.from_dict(INITIAL)
 ALL = "fourteen,JumpOut,JumpIn,ModelOne,all"
 SETTINGS = [
     Settings(),
@@ -57,7 +57,7 @@ def invented(seed, sentences=25):
         ]
         for source, target in zip(sources, targets, strict=True)
     ]
-    return Texts.of(sources), Texts.of(targets), Alignment.of(points)
+    return Texts.from_strings(sources), Texts.from_strings(targets), Alignment.of(points)
 
 
 def without(corpus, n):
@@ -122,7 +122,7 @@ def test_every_sentence_is_decoded_as_if_blocks_were_made_without_it(settings, p
     corpus = source, target, _ = invented(11)
     blocks = build(*corpus, settings)
     system = exact(blocks, target).leaving_out(*corpus, penalty)
-    weights = Weights.of({**INITIAL, "ModelOne": 0.3, "JumpOut": 0.1})
+    weights = Weights.from_dict({**INITIAL, "ModelOne": 0.3, "JumpOut": 0.1})
     lists = told(system, source, weights, 40)
     batch = system.batch(source, 0, len(source))
     edges = batch.options.spans[batch.sentences.bounds * batch.options.longest]
@@ -132,7 +132,7 @@ def test_every_sentence_is_decoded_as_if_blocks_were_made_without_it(settings, p
         mine = batch.options.blocks[edges[n] : edges[n + 1]]
         np.testing.assert_array_equal(batch.options.rates[edges[n] : edges[n + 1]], other.blocks.values[mine, :2])
         moved += np.count_nonzero(other.blocks.values[mine, :2] != blocks.blocks.values[mine, :2])
-        expected = told(exact(other, target), Texts.of([line]), weights, 40)[0]
+        expected = told(exact(other, target), Texts.from_strings([line]), weights, 40)[0]
         np.testing.assert_allclose(lists[n].scores, expected.scores, rtol=1e-12)
         assert settled(lists[n]) == settled(expected)
     assert moved
@@ -140,7 +140,7 @@ def test_every_sentence_is_decoded_as_if_blocks_were_made_without_it(settings, p
 
 def golden():
     """Three pairs: "a" is A twice and B once, "b" is B once; "a b" is A B once; all links are straight."""
-    source, target = Texts.of(["a b", "a", "a"]), Texts.of(["A B", "A", "B"])
+    source, target = Texts.from_strings(["a b", "a", "a"]), Texts.from_strings(["A B", "A", "B"])
     return source, target, Alignment.of([[(0, 0), (1, 1)], [(0, 0)], [(0, 0)]])
 
 
@@ -236,17 +236,21 @@ def test_what_is_not_of_the_text_is_refused():
     with pytest.raises(InputError, match="segment 3: there are 3 pairs to leave out"):
         usual.leaving_out(*corpus).decode([*source, "a"], START, 1)
     with pytest.raises(InputError, match="the target of pair 1 has the word 'D', which the blocks have never met"):
-        usual.leaving_out(source, Texts.of(["A B", "A D", "B"]), points)
-    others = Texts.of(["b a"]), Texts.of(["B A"]), Alignment.of([[(0, 0), (1, 1)]])
+        usual.leaving_out(source, Texts.from_strings(["A B", "A D", "B"]), points)
+    others = Texts.from_strings(["b a"]), Texts.from_strings(["B A"]), Alignment.of([[(0, 0), (1, 1)]])
     with pytest.raises(InputError, match="pair 0: holds phrases that the blocks do not"):
         usual.leaving_out(*others).decode(["b a"], START, 1)
     with pytest.raises(InputError, match="segment 0: there are 0 pairs to leave out"):
-        usual.leaving_out(Texts.of([]), Texts.of([]), Alignment.of([])).decode(["a"], START, 1)
-    often = Texts.of(["a", "a", "b"]), Texts.of(["A", "A", "B"]), Alignment.of([[(0, 0)]] * 3)
-    others = Texts.of(["a b b b"]), Texts.of(["A A A A"]), Alignment.of([[(n, n) for n in range(4)]])
+        usual.leaving_out(Texts.from_strings([]), Texts.from_strings([]), Alignment.of([])).decode(["a"], START, 1)
+    often = Texts.from_strings(["a", "a", "b"]), Texts.from_strings(["A", "A", "B"]), Alignment.of([[(0, 0)]] * 3)
+    others = (
+        Texts.from_strings(["a b b b"]),
+        Texts.from_strings(["A A A A"]),
+        Alignment.of([[(n, n) for n in range(4)]]),
+    )
     with pytest.raises(InputError, match="pair 0: holds phrases that the blocks do not, or not so often"):
         decoder(build(*often, Settings(longest=1)), target).leaving_out(*others).decode(["a b b b"], START, 1)
-    twice = Texts.of(["b b"]), Texts.of(["B B"]), Alignment.of([[(0, 0), (1, 1)]])
+    twice = Texts.from_strings(["b b"]), Texts.from_strings(["B B"]), Alignment.of([[(0, 0), (1, 1)]])
     blocks = build(*corpus, Settings(least=1, longest=1))
     with pytest.raises(InputError, match="pair 0: holds phrases that the blocks do not"):
         decoder(blocks, target).leaving_out(*twice).decode(["b b"], START, 1)
@@ -261,7 +265,7 @@ def test_totals_come_back_from_single_precision(seed, size):
     blocks = BlockSet.of([(f"a{n}", "A", int(counts[n]), share[n]) for n in share])
     found = LeftOut.of(
         BlockSet(blocks.vocabularies, blocks.blocks, blocks.jumps, {"settings": {}}),
-        Texts.of([]), Texts.of([]), Alignment.of([]),
+        Texts.from_strings([]), Texts.from_strings([]), Alignment.of([]),
     ).totals[0][2]  # fmt: skip
     assert found == (total if size < 7 else pytest.approx(total, rel=1e-6))
 

@@ -92,7 +92,7 @@ def model_of(tmp_path, text: str) -> lm.Lm:
 
 
 def log10s(model: lm.Lm, sentence: str) -> np.ndarray:
-    return model.steps(Texts.of([sentence]))[0] / math.log(10)
+    return model.steps(Texts.from_strings([sentence]))[0] / math.log(10)
 
 
 def brute_force(lines: list[str], order: int, prune: bool) -> dict[tuple[str, ...], float]:
@@ -142,7 +142,7 @@ def brute_force(lines: list[str], order: int, prune: bool) -> dict[tuple[str, ..
 
 
 def estimate(lines, order=3, prune=False):
-    return kneser.estimate(Texts.of(lines), order, prune).lm
+    return kneser.estimate(Texts.from_strings(lines), order, prune).lm
 
 
 def names_of(model: lm.Lm) -> list[str]:
@@ -183,7 +183,7 @@ def test_probabilities_sum_to_one_after_every_history(tmp_path, order, prune):
 
 
 def test_discounts_of_counts_that_do_not_define_them_are_said():
-    found = kneser.estimate(Texts.of(["a b c d"]), 2)
+    found = kneser.estimate(Texts.from_strings(["a b c d"]), 2)
     assert found.degenerate == (True, True)
     assert found.discounts == (kneser.DEGENERATE,) * 2
 
@@ -211,7 +211,7 @@ def test_scores_by_hand(tmp_path):
     assert log10s(model, "a b") == pytest.approx([-0.25, -0.1, -0.2])
     assert log10s(model, "b a x") == pytest.approx([-0.3 - 0.7, -0.1 - 0.5, -0.2 - 1.5, -1.0])
     assert log10s(model, "a a") == pytest.approx([-0.25, -0.15 - 0.35, -0.2 - 1.0])
-    assert model.score(Texts.of(["a b", ""])) == pytest.approx(np.array([-0.55, -1.3]) * math.log(10))
+    assert model.score(Texts.from_strings(["a b", ""])) == pytest.approx(np.array([-0.55, -1.3]) * math.log(10))
 
 
 # What KenLM 0.3.0 answers for MODEL.
@@ -274,7 +274,7 @@ def test_kernels_equal_their_twins(lines, order):
                 assert state[1] == lm.TWICE
         tables.append((unigrams.tobytes(), grams.tobytes(), state.tobytes()))
     assert tables[0] == tables[1]
-    ids, bounds = model.ids(Texts.of([*lines, "a x b"]))
+    ids, bounds = model.ids(Texts.from_strings([*lines, "a x b"]))
     steps = [np.empty(len(ids) + len(bounds) - 1) for _ in range(2)]
     for module, out in zip((kernel, twin), steps, strict=True):
         room = np.empty(2 * order, np.uint32), np.empty(2 * order, np.float32)
@@ -321,11 +321,13 @@ def test_binary_form_is_the_same_model(tmp_path):
     model.write(tmp_path / "model.lm")
     again = arpa.load(tmp_path / "model.lm")
     assert not again.table.grams.flags.writeable
-    assert np.array_equal(again.score(Texts.of(LINES)), model.score(Texts.of(LINES)))
+    assert np.array_equal(again.score(Texts.from_strings(LINES)), model.score(Texts.from_strings(LINES)))
     assert names_of(again) == names_of(model)
     arpa.save(tmp_path / "again.arpa", again)
     arpa.save(tmp_path / "again.lm", arpa.load(tmp_path / "again.arpa"))
-    assert np.array_equal(arpa.load(tmp_path / "again.lm").score(Texts.of(LINES)), model.score(Texts.of(LINES)))
+    assert np.array_equal(
+        arpa.load(tmp_path / "again.lm").score(Texts.from_strings(LINES)), model.score(Texts.from_strings(LINES))
+    )
 
 
 def test_binary_form_whose_parts_do_not_fit_is_refused(tmp_path):
@@ -347,7 +349,7 @@ def test_binary_form_whose_parts_do_not_fit_is_refused(tmp_path):
 
 
 def test_perplexity_counts_ends_and_leaves_out_unknown_words(tmp_path):
-    facts = model_of(tmp_path, MODEL).perplexity(Texts.of(["a b", "b x"]))
+    facts = model_of(tmp_path, MODEL).perplexity(Texts.from_strings(["a b", "b x"]))
     known = [-0.25, -0.1, -0.2, -1.0, -1.0]
     assert facts.words == 4
     assert facts.unknown == 1
@@ -411,12 +413,12 @@ def test_texts_that_no_model_can_come_from_are_refused():
 
 def test_progress_tells_every_order():
     told = []
-    kneser.estimate(Texts.of(LINES), 4, progress=lambda *news: told.append(news))
+    kneser.estimate(Texts.from_strings(LINES), 4, progress=lambda *news: told.append(news))
     assert told == [("counting", 2, 4), ("counting", 3, 4), ("counting", 4, 4), ("estimating", 4, 4)]
 
 
 def test_no_texts_have_no_scores():
-    assert len(estimate(LINES).score(Texts.of([]))) == 0
+    assert len(estimate(LINES).score(Texts.from_strings([]))) == 0
 
 
 def test_longer_orders_than_the_text_are_empty():
@@ -424,10 +426,10 @@ def test_longer_orders_than_the_text_are_empty():
 
 
 def test_steps_are_the_sum():
-    steps, ids, bounds = (model := estimate(LINES)).steps(Texts.of(LINES))
+    steps, ids, bounds = (model := estimate(LINES)).steps(Texts.from_strings(LINES))
     ends = [end + row for row, end in enumerate(bounds[1:].tolist(), 1)]
     assert len(steps) == len(ids) + len(LINES)
-    for score, (start, end) in zip(model.score(Texts.of(LINES)), pairwise([0, *ends]), strict=True):
+    for score, (start, end) in zip(model.score(Texts.from_strings(LINES)), pairwise([0, *ends]), strict=True):
         assert score == pytest.approx(steps[start:end].sum())
 
 
@@ -441,7 +443,7 @@ def test_the_command_line_estimates_scores_and_converts(tmp_path):
     assert rampion("lm", "convert", tmp_path / "a.lm", "--out", tmp_path / "a.arpa").code == 0
     answers = [rampion("lm", "score", tmp_path / name, text, "--lines").out for name in ("a.lm", "a.arpa")]
     assert answers[0] == answers[1]
-    expected = arpa.load(tmp_path / "a.lm").score(Texts.of(LINES))
+    expected = arpa.load(tmp_path / "a.lm").score(Texts.from_strings(LINES))
     assert [float(line) for line in answers[0].split()] == expected.tolist()
     (fact,) = json.loads(rampion("lm", "score", tmp_path / "a.lm", text, "--json").out)
     assert fact["log_probability"] == pytest.approx(expected.sum())

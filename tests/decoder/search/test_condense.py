@@ -60,7 +60,7 @@ def learnt(seed=0, share=0.8):
     draw = np.random.default_rng(seed)
     names = set()
     for way in WAYS:
-        lists = decoder(toy()[2], f"fourteen,{SPARSE}", way).decode(lines(), Weights.of(INITIAL), 30)
+        lists = decoder(toy()[2], f"fourteen,{SPARSE}", way).decode(lines(), Weights.from_dict(INITIAL), 30)
         names.update(name for name in lists.features.names if "/" in name)
     chosen = [name for name in sorted(names) if draw.random() < share]
     return dict(zip(chosen, (draw.integers(-8, 9, len(chosen)) / 8).tolist(), strict=True))
@@ -72,12 +72,12 @@ def test_condensed_blocks_score_every_derivation_as_the_features_did(way, rounde
     """Without rounding, but for sums that single precision rounds."""
     draw = np.random.default_rng(3)
     sparse = {name: float(draw.normal()) if rounded else weight for name, weight in learnt().items()}
-    own, parts = {name: INITIAL[name] for name in decoder(toy()[2], "fourteen").names}, Texts.of(lines())
+    own, parts = {name: INITIAL[name] for name in decoder(toy()[2], "fourteen").names}, Texts.from_strings(lines())
     before = decoder(toy()[2], f"fourteen,{SPARSE}", way)
     after = decoder(condensed(toy()[2], sparse), "fourteen,learnt", way)
     weigh = np.array([{**own, **dict.fromkeys(LEARNT, 1.0)}[name] for name in after.names])
     leaps, said = 0, Counter[int]()
-    for batch, graph in before.search(parts, before.model(Weights.of(own | sparse)), lambda *both: both):
+    for batch, graph in before.search(parts, before.model(Weights.from_dict(own | sparse)), lambda *both: both):
         found = before.kbest(batch, graph, 40)
         values = after.values(batch, found, after.logs(batch, found))
         np.testing.assert_allclose(values @ weigh, found.scores, rtol=1e-12, atol=1e-5 if rounded else 0)
@@ -99,18 +99,18 @@ def test_the_search_finds_the_same_and_a_column_is_what_its_template_weighs(labe
         toy()[2].vocabularies,
         toy()[2].blocks._replace(values=np.round(toy()[2].blocks.values)), toy()[2].jumps, toy()[2].meta,
     )  # fmt: skip
-    before = decoder(whole, f"fourteen,{','.join(labels)}", way).decode(lines(), Weights.of(own | sparse), 10)
+    before = decoder(whole, f"fourteen,{','.join(labels)}", way).decode(lines(), Weights.from_dict(own | sparse), 10)
     after = decoder(condensed(whole, sparse), "fourteen,learnt", way).decode(
-        lines(), Weights.of(own | dict.fromkeys(LEARNT, 1.0)), 10
+        lines(), Weights.from_dict(own | dict.fromkeys(LEARNT, 1.0)), 10
     )
     assert list(before.texts) == list(after.texts)
     np.testing.assert_array_equal(before.scores, after.scores)
     for one, (columns, _) in COLUMNS_OF.items():
         weigh = {name: weight for name, weight in sparse.items() if name.startswith(one)}
-        sums = before.score(Weights.of(weigh).onto(before.features, lenient=True))
+        sums = before.score(Weights.from_dict(weigh).onto(before.features, lenient=True))
         assert sums.any() == (one in labels)
         np.testing.assert_array_equal(
-            after.score(Weights.of(dict.fromkeys(columns, 1.0)).onto(after.features, lenient=True)), sums
+            after.score(Weights.from_dict(dict.fromkeys(columns, 1.0)).onto(after.features, lenient=True)), sums
         )
 
 
@@ -118,14 +118,14 @@ def test_the_search_says_what_the_features_are():
     """Weights other than 1, and scores beside the values listed."""
     draw = np.random.default_rng(5)
     system = decoder(condensed(toy()[2], learnt()), "fourteen,learnt")
-    given = Weights.of({name: float(draw.integers(-8, 9)) / 8 for name in system.names})
+    given = Weights.from_dict({name: float(draw.integers(-8, 9)) / 8 for name in system.names})
     lists = system.decode(lines(), given, 20)
     np.testing.assert_allclose(lists.score(given.onto(lists.features)), lists.scores, atol=1e-9)
 
 
 def test_what_explains_adds_up():
     system = decoder(condensed(toy()[2], learnt()), "fourteen,learnt")
-    given = Weights.of({name: (n + 1) / 8 for n, name in enumerate(system.names)})
+    given = Weights.from_dict({name: (n + 1) / 8 for n, name in enumerate(system.names)})
     for line in lines()[:5]:
         found = built(system, line, given)
         parts = [*(step.fired for step in found.steps), found.last]
@@ -184,7 +184,7 @@ def test_condensing_keeps_everything_else():
     assert not found.blocks.values[BOUNDARY].any()
     left = [system.leaving_out(toy()[0].train.source, toy()[0].train.target, toy()[1]) for system in (
         decoder(blocks, "fourteen"), decoder(found, "fourteen"))]  # fmt: skip
-    one, other = (system.decode(list(toy()[0].train.source)[:20], Weights.of(INITIAL), 5) for system in left)
+    one, other = (system.decode(list(toy()[0].train.source)[:20], Weights.from_dict(INITIAL), 5) for system in left)
     assert all(a.tobytes() == b.tobytes() for a, b in zip(one.arrays().values(), other.arrays().values(), strict=True))
 
 
@@ -226,7 +226,7 @@ def features_of(blocks, share=0.7, seed=0):
     names = [f"P1/{source}/{target}" for source, target in words if draw.random() < share]
     names += ["W1/a/b", "P1/no/block", "P1/<unk>/<unk>"]
     draw.shuffle(names)
-    return Features(Texts.of(["PhraseST", *names]), 1)
+    return Features(Texts.from_strings(["PhraseST", *names]), 1)
 
 
 def cut():
@@ -269,15 +269,15 @@ def lists():
     """Lists of training text, each line without its own counts, and what its candidates gain."""
     corpus, points, blocks, _ = toy()
     system = decoder(blocks, "fourteen,pairs").leaving_out(corpus.train.source, corpus.train.target, points)
-    found = system.decode(list(corpus.train.source)[:60], Weights.of(INITIAL), 20)
+    found = system.decode(list(corpus.train.source)[:60], Weights.from_dict(INITIAL), 20)
     wanted = [set(line.split()) for line in list(corpus.train.target)[:60]]
     owners = np.repeat(np.arange(60), np.diff(found.bounds))
     shared = [
         len(set(text.split()) & wanted[s]) / max(1, len(wanted[s])) for text, s in zip(found.texts, owners, strict=True)
     ]
-    stakes = Stakes(found.bounds, 1 - np.array(shared), np.zeros(len(found), bool))
-    own = Weights.of(INITIAL).onto(found.features, lenient=True)
-    return found, Batch(found, np.zeros((len(found), 1)), stakes, Column("none"), found.score(own))
+    stakes = Stakes(found.bounds, 1 - np.array(shared), np.zeros(found.size, bool))
+    own = Weights.from_dict(INITIAL).onto(found.features, lenient=True)
+    return found, Batch(found, np.zeros((found.size, 1)), stakes, Column("none"), found.score(own))
 
 
 def test_channels_grow_and_decode():
@@ -300,8 +300,8 @@ def test_channels_grow_and_decode():
     weigh = np.zeros(len(found.features))
     weigh[list(names)] = gains[list(names.values())]
     np.testing.assert_allclose(found.score(weigh), worth, atol=1e-4)
-    assert list(decoder(other, "fourteen").best(Texts.of(lines()), INITIAL)) != list(
-        decoder(blocks, "fourteen").best(Texts.of(lines()), INITIAL)
+    assert list(decoder(other, "fourteen").best(Texts.from_strings(lines()), INITIAL)) != list(
+        decoder(blocks, "fourteen").best(Texts.from_strings(lines()), INITIAL)
     )
 
 
@@ -350,7 +350,7 @@ def folder(tmp_path_factory):
     toy()[2].write(place / "toy.blocks")
     own = {name: INITIAL[name] for name in decoder(toy()[2], "fourteen").names}
     given = own | learnt() | {"P1/no/block": 1.0, "W1/no/word": 2.0, "T1/a/b/c": 0.0}
-    weights.write(place / "learnt.weights", Weights.of(given))
+    weights.write(place / "learnt.weights", Weights.from_dict(given))
     return place
 
 
@@ -381,7 +381,7 @@ def test_the_command_writes_what_the_library_makes(folder):
     ],
 )
 def test_the_command_says_what_is_wrong_and_writes_nothing(folder, given, said):
-    weights.write(folder / "bad.weights", Weights.of(given))
+    weights.write(folder / "bad.weights", Weights.from_dict(given))
     out = folder / "bad.blocks"
     found = rampion("condense", folder / "toy.blocks", "--weights", folder / "bad.weights", "--out", out)
     assert (found.code, out.exists()) == (2, False)

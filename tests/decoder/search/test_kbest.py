@@ -149,7 +149,7 @@ def test_an_exact_search_has_the_k_best_of_the_whole_space(seed):
     keys, dense = weighed(found, EVERY, seed, True, way)
     model = Model.of(found.blocks, EVERY, keys, dense)
     graph = search(found.sentences, found.options, model, Search.exact(way))
-    assert _mistake(Lattice(graph, Texts.of([""] * len(found.options.blocks)))) == ""
+    assert _mistake(Lattice(graph, Texts.from_strings([""] * len(found.options.blocks)))) == ""
     for s, rows in enumerate(listed(kbest(graph, 40))):
         everything = {
             steps: scored(model, keys, dense, *features(found, EVERY, s, steps, way))

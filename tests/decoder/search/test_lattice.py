@@ -30,7 +30,7 @@ VOCABULARY = [*SPECIAL, *"abcdefghi"]
 
 def names_of(words=VOCABULARY):
     names = Names()
-    names.intern_all(Texts.of(words))
+    names.intern_all(Texts.from_strings(words))
     return names
 
 
@@ -197,7 +197,7 @@ def rows_of(graph, sentence):
 def test_pruning_by_score_keeps_every_path_within_the_margin(random, margin):
     graph = graphs(random, 3, 7, 4, True)
     smaller = lattice.pruned(graph, margin)
-    assert lattice._mistake(Lattice(smaller._replace(options=smaller.options * 0), Texts.of(["a"]))) == ""
+    assert lattice._mistake(Lattice(smaller._replace(options=smaller.options * 0), Texts.from_strings(["a"]))) == ""
     for sentence in range(3):
         rows, kept = rows_of(graph, sentence), rows_of(smaller, sentence)
         near = [row for row in rows if row[0] >= rows[0][0] - margin]
@@ -248,13 +248,13 @@ PHRASES = ["a", "ab c", "b", "ü ☃", "c d", "e", "f", "g h i", "j", "k", "l", 
 def test_files_give_back_what_was_written(tmp_path_factory, random, name):
     graph = lattice.pruned(graphs(random, 4, 7, 4))
     path = tmp_path_factory.mktemp("lattice") / name
-    lattice.write(path, Lattice(graph, Texts.of(PHRASES)))
+    lattice.write(path, Lattice(graph, Texts.from_strings(PHRASES)))
     back = lattice.read(path)
     same_bits([*back.graph[:3], back.graph.scores], [*graph[:3], graph.scores])
     said = [PHRASES[option] if option != NOTHING else "" for option in graph.options]
     assert [back.phrases[option] if option != NOTHING else "" for option in back.graph.options] == said
     lattice.write(path.with_name("again.txt"), back)
-    lattice.write(path.with_name("once.txt"), Lattice(graph, Texts.of(PHRASES)))
+    lattice.write(path.with_name("once.txt"), Lattice(graph, Texts.from_strings(PHRASES)))
     assert path.with_name("again.txt").read_bytes() == path.with_name("once.txt").read_bytes()
 
 
@@ -333,7 +333,7 @@ def test_nodes_that_nothing_touches_are_not_written(tmp_path):
     none = np.zeros(0, np.uint32)
     graph = Graph(np.array([0, 3]), np.zeros(4, np.int64), none, none, np.zeros(0))
     with pytest.raises(InputError, match="x: 0 edges cannot join 3 nodes; prune the lattice first"):
-        lattice.write(tmp_path / "x", Lattice(graph, Texts.of([])))
+        lattice.write(tmp_path / "x", Lattice(graph, Texts.from_strings([])))
 
 
 GOOD = {

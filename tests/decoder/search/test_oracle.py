@@ -87,7 +87,9 @@ def bleu(case, s, sequences, brevity="clipped"):
         " ".join(f"w{word}" for word in known.words[known.bounds[r] : known.bounds[r + 1]].tolist()) for r in rows
     ]
     metric = Bleu(brevity=brevity)
-    statistics = metric.statistics(Texts.of(texts), np.array([0, len(texts)]), References.of([references]))
+    statistics = metric.statistics(
+        Texts.from_strings(texts), np.array([0, len(texts)]), References.from_lists([references])
+    )
     return metric.segments(statistics)
 
 
@@ -218,8 +220,8 @@ def test_sentence_that_no_sequence_covers():
 def test_an_unknown_word_that_a_reference_holds_is_matched():
     """Through text: neither Zug nor the names are target words; `known` is one, and `new` of the reference is not."""
     target = Names()
-    target.intern_all(Texts.of(["<unk>", "<s>", "</s>", "known"]))
-    known = truth(Texts.of(["Ada Zug"]), References.of([["known Ada new", "Ada"]]), target)
+    target.intern_all(Texts.from_strings(["<unk>", "<s>", "</s>", "known"]))
+    known = truth(Texts.from_strings(["Ada Zug"]), References.from_lists([["known Ada new", "Ada"]]), target)
     assert len(target) == 4
     assert known.words[0] == 3
     assert known.words[1] == known.words[3] == known.surfaces[0]
@@ -234,9 +236,9 @@ def test_an_unknown_word_that_a_reference_holds_is_matched():
 def test_bad_input():
     case = random_case(5, [3, 3])
     with pytest.raises(InputError, match="2 source sentences, but references of 1; give each sentence"):
-        truth(Texts.of(["a", "b"]), References.of([["a"]]), Names())
+        truth(Texts.from_strings(["a", "b"]), References.from_lists([["a"]]), Names())
     with pytest.raises(InputError, match="segment 1 has no reference; give it one"):
-        truth(Texts.of(["a", "b"]), References.of([["a"], []]), Names())
+        truth(Texts.from_strings(["a", "b"]), References.from_lists([["a"], []]), Names())
     with pytest.raises(InputError, match="2 sentences of 6 words, but the truth is of 2 with 5"):
         Oracle()(*case[:3], case[3]._replace(surfaces=np.zeros(5, np.uint32)))
     with pytest.raises(InputError, match="beam is 0; at least 1"):

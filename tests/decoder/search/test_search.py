@@ -153,7 +153,7 @@ def language(seed: int, order: int, vocabulary: int = 8) -> Lm:
     """N-grams drawn at random, with all those that end or begin them."""
     rng = np.random.default_rng(seed)
     names = Names()
-    names.intern_all(Texts.of(["<unk>", "<s>", "</s>", *(f"w{i}" for i in range(3, vocabulary))]))
+    names.intern_all(Texts.from_strings(["<unk>", "<s>", "</s>", *(f"w{i}" for i in range(3, vocabulary))]))
     known = [{(w,) for w in range(vocabulary)}]
     for n in range(2, order + 1):
         drawn = {tuple(rng.integers(0, vocabulary, n).tolist()) for _ in range(3 * vocabulary)}
@@ -175,7 +175,7 @@ def fluency(lm: Lm, task: Task, steps: tuple[int, ...], dense: dict) -> float:
         target = int(task.blocks.targets[task.options.blocks[option]])
         words = task.blocks.target_words[task.blocks.target_bounds[target] : task.blocks.target_bounds[target + 1]]
         said += [(int(word), i > 0) for i, word in enumerate(words.tolist())]
-    logs = lm.steps(Texts.of([" ".join(f"w{word}" for word, _ in said)]))[0].tolist()
+    logs = lm.steps(Texts.from_strings([" ".join(f"w{word}" for word, _ in said)]))[0].tolist()
     ways = [*(rest for _, rest in said), True]
     return sum(dense["LM"] * log + dense[FLUENCY[1 + rest]] * log for log, rest in zip(logs, ways, strict=True))
 
@@ -266,7 +266,7 @@ def test_the_score_is_weights_times_what_the_derivation_emits(reordering):
     steps = np.array([step for _, steps in bests for step in steps], np.uint32)
     derivations = Derivations(np.arange(5), bounds, steps, np.array([score for score, _ in bests]))
     names = Names()
-    names.intern_all(Texts.of([*"abc", *(f"w{i}" for i in range(3, 8))]))
+    names.intern_all(Texts.from_strings([*"abc", *(f"w{i}" for i in range(3, 8))]))
     templates = Templates(Vocabularies(names, names), found.blocks)
     templates.mask = EVERY
     fired, ends = templates.emit(found.sentences, found.options, derivations)

@@ -39,7 +39,7 @@ from rampion.store.text import Texts
 @given(st.lists(st.tuples(*[st.text(st.characters(exclude_characters="\n\r", exclude_categories=["Cs"]))] * 3)))
 def test_a_folder_holds_what_was_written(tmp_path_factory, rows):
     folder = tmp_path_factory.mktemp("corpus")
-    source, target, other = (Texts.of(side) for side in (zip(*rows, strict=True) if rows else ([], [], [])))
+    source, target, other = (Texts.from_strings(side) for side in (zip(*rows, strict=True) if rows else ([], [], [])))
     corpus = Corpus(("de", "en"), Parallel(source, (target,), other), Parallel(source, (target, other)))
     corpus.write(folder / "plain")
     corpus.write(folder / "packed", packed=True)
@@ -136,7 +136,7 @@ def test_a_folder_comes_whole_or_not_at_all(tmp_path):
 
 
 def parallel(*pairs):
-    return Parallel(Texts.of(pair[0] for pair in pairs), (Texts.of(pair[1] for pair in pairs),))
+    return Parallel(Texts.from_strings(pair[0] for pair in pairs), (Texts.from_strings(pair[1] for pair in pairs),))
 
 
 def test_every_rule_drops_its_own():
@@ -144,7 +144,7 @@ def test_every_rule_drops_its_own():
         ("a", "x"), ("", "x"), ("b", " "), ("a b c d", "x"), ("b", "y z"),
         ("c", "c"), ("a", "x"), ("a", "y"), ("d", "v"), ("d", "w"),
     )  # fmt: skip
-    held = Parallel(Texts.of(["d"]), (Texts.of(["u"]), Texts.of(["w"])))
+    held = Parallel(Texts.from_strings(["d"]), (Texts.from_strings(["u"]), Texts.from_strings(["w"])))
     kept, report = clean(text, [held], Cleaning(longest=3, ratio=1.5))
     assert list(zip(kept.source, kept.target, strict=True)) == [("a", "x"), ("a", "y"), ("d", "v")]
     assert [(row.pairs, row.first) for row in report] == [(2, 2), (1, 4), (1, 5), (1, 6), (1, 7), (1, 10)]
@@ -161,7 +161,9 @@ def test_splitting_off_takes_every_pair_once():
 
 
 def test_tokenisers(monkeypatch):
-    text = Parallel(Texts.of(["Da  war's, (ja)."]), (Texts.of(["3.5 %"]),), Texts.of(["0-0"]))
+    text = Parallel(
+        Texts.from_strings(["Da  war's, (ja)."]), (Texts.from_strings(["3.5 %"]),), Texts.from_strings(["0-0"])
+    )
     plain = words(text, ("de", "en"))
     assert (plain.source[0], plain.links[0]) == ("Da war's, (ja).", "0-0")
     simple = words(text, ("de", "en"), "simple", lower=True)
@@ -208,7 +210,7 @@ def substrings(line, longest):
 @given(SENTENCES, SENTENCES, st.integers(1, 4), st.booleans())
 def test_every_substring_that_training_text_shows_stays_shown(train, test, longest, greedy):
     wanted = set().union(*(substrings(line, longest) for line in test))
-    rows, report = covering(Texts.of(train), Texts.of(test), longest, greedy)
+    rows, report = covering(Texts.from_strings(train), Texts.from_strings(test), longest, greedy)
     shown = set().union(*(substrings(line, longest) for line in train)) & wanted
     assert set().union(*(substrings(train[row], longest) for row in rows)) & wanted == shown
     assert rows.tolist() == sorted(set(rows.tolist()))
@@ -323,7 +325,7 @@ def test_corpus_toy(tmp_path):
 
 def test_corpus_import_and_filter(tmp_path):
     rows = [*(f"Satz {n}.\tSentence {n}." for n in range(40)), "Satz 3.\tSentence 3.", "\tx"]
-    write_lines(tmp_path / "all.tsv.gz", Texts.of(rows))
+    write_lines(tmp_path / "all.tsv.gz", Texts.from_strings(rows))
     out = good("corpus", "import", tmp_path / "all.tsv.gz", "--pair", "de-en", "--tokenise", "simple", "--lower",
                "--dev-pairs", 3, "--test-pairs", 4, "--out", tmp_path / "new")  # fmt: skip
     assert re.search(r"^stands there already +1 +41$", out, re.MULTILINE)
@@ -351,7 +353,7 @@ def test_corpus_debian(usr, tmp_path):
 
 def test_one_translation_to_train_on(tmp_path):
     for name in "abc":
-        write_lines(tmp_path / name, Texts.of("xyz"))
+        write_lines(tmp_path / name, Texts.from_strings("xyz"))
     files = [tmp_path / name for name in "abc"]
     code, _, err = rampion("corpus", "import", *files, "--pair", "de-en", "--out", tmp_path / "new")
     assert (code, "found 2 translations to train on; expected one; join the files first" in err) == (2, True)
@@ -365,7 +367,7 @@ def test_one_translation_to_train_on(tmp_path):
     ],
 )
 def test_bad_tables(tmp_path, rows, sentence):
-    write_lines(tmp_path / "all.tsv", Texts.of(rows))
+    write_lines(tmp_path / "all.tsv", Texts.from_strings(rows))
     code, out, err = rampion("corpus", "import", tmp_path / "all.tsv", "--pair", "de-en", "--out", tmp_path / "new")
     assert (code, out) == (2, "")
     assert re.search(sentence, err)
