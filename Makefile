@@ -26,7 +26,7 @@ bench: .venv/installed
 	@$(BIN)/python benchmarks/run.py
 
 faults: .venv/installed .venv/distributed
-	@cd tests && PYTHONPATH=$$PWD ../$(BIN)/python faults.py $(FAULTS)
+	@PYTHONPATH=$$PWD/tests/kit $(BIN)/python -P tests/faults.py $(FAULTS)
 
 check: .venv/installed .venv/checkers
 	$(BIN)/ruff check .

@@ -12,6 +12,8 @@ from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).resolve().parent.parent
 
+pytest_plugins = ["trained"]
+
 # Checked and sanitizer builds are slow on purpose, so nothing here depends on the clock.
 settings.register_profile(
     "full", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]

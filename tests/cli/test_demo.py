@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import sacrebleu
 from command import good, rampion
-from report.test_report import Shown
+from pages import Shown
 
 from rampion.report.demonstrated import compared
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
 
 import numpy as np
 import pytest
@@ -12,57 +11,16 @@ from rampion.decoder.block_decoder import BlockDecoder
 from rampion.decoder.search.oracle import BAG, Oracle
 from rampion.decoder.search.search import Search
 from rampion.decoder.search.states import MON
-from test_decode import decoder, segments, toy
+from systems import ORACLE, keyed, lines, same, segments, toy, weights, whole
 
-from rampion.arrays import chained
 from rampion.errors import RecipeError
 from rampion.protocols import KeyedDecoder
-from rampion.sets.records import Fired, Keyed
+from rampion.sets.records import Keyed
 from rampion.store.keys import Keys
 from rampion.store.text import Texts
 
 EVERY = "LM,all,triplets,reordering"
-ORACLE = Oracle(beam=10)
 MONOTONE = Search(beam=20, pops=100, reordering=MON)
-
-
-def keyed(features="LM,all", oracle=10, **settings):
-    return KeyedBlockDecoder(decoder(features, **settings), Oracle(beam=oracle))
-
-
-def lines():
-    return Texts.from_strings(segments())
-
-
-def whole(parts) -> Fired:
-    """Batches end to end."""
-    parts = list(parts)
-    return Fired(
-        chained([part.bounds for part in parts]),
-        Texts.join([part.texts for part in parts]),
-        np.concatenate([part.values for part in parts]),
-        chained([part.key_bounds for part in parts]),
-        np.concatenate([part.keys for part in parts]),
-    )
-
-
-@cache
-def weights(features="LM,all", seed=5) -> Keyed:
-    """Random weights for two thirds of what fires in a list."""
-    system = keyed(features)
-    table = Keys()
-    keys = np.unique(whole(system.listed(lines(), Keyed(table, {}), 3)).keys)
-    rng = np.random.default_rng(seed)
-    table.enter(keys[rng.random(len(keys)) < 2 / 3])
-    table.set_weights(rng.normal(size=len(table)))
-    return Keyed(table, dict.fromkeys(system.names, 0.1))
-
-
-def same(first: Fired, second: Fired) -> bool:
-    arrays = ("bounds", "values", "key_bounds", "keys")
-    return first.texts == second.texts and all(
-        np.array_equal(getattr(first, name), getattr(second, name)) for name in arrays
-    )
 
 
 @pytest.mark.parametrize("features", ["all", "LM,all", "phrase", "fourteen,word", EVERY])

@@ -9,8 +9,7 @@ import time
 import numpy as np
 import pytest
 from rampion.decoder.text.toy import task
-from test_count_decoder import large
-from test_decode import decoder, segments
+from systems import decoder, large, segments
 
 from rampion.errors import InputError
 from rampion.formats import write_lists

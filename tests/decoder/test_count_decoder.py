@@ -9,10 +9,11 @@ from importlib import import_module
 
 import numpy as np
 import pytest
+from bench_kbest import beam
 from command import rampion
 from hypothesis import given
 from hypothesis import strategies as st
-from rampion.decoder.alignment.links import Alignment, parsed
+from rampion.decoder.alignment.links import Alignment
 from rampion.decoder.block_decoder import BlockDecoder
 from rampion.decoder.count_decoder import LargeDecoder
 from rampion.decoder.features import counts
@@ -21,8 +22,7 @@ from rampion.decoder.search.cube import NonLocal
 from rampion.decoder.search.kbest import Said, kbest
 from rampion.decoder.search.search import Search
 from scipy.stats import entropy
-from search.test_kbest import beam
-from test_decode import START, decoder, segments, toy
+from systems import START, chosen, decoder, large, segments, toy, weighed
 
 from rampion.errors import FormatError, InputError, RecipeError
 from rampion.formats import load_nbest, texts
@@ -31,29 +31,10 @@ from rampion.store.features import Weights
 from rampion.store.names import Names
 from rampion.store.text import Texts
 
-SMALL = Settings(pairs=60, unigrams=10, bigrams=40, trigrams=30, triggers=60)
-
-
-@cache
-def chosen(settings=SMALL):
-    train = toy()[0].train
-    return CountFeatures.choose(train.source, train.target, parsed(enumerate(train.links, 1), "links"), settings)
-
 
 def lines():
     """Some short sentences."""
     return sorted(segments(), key=len)[:8]
-
-
-def large(features="fourteen", n=100, threads=1, **settings):
-    return LargeDecoder(decoder(features, threads=threads, **settings), chosen(), n)
-
-
-def weighed(kinds=("pair", "gram", "trigger"), seed=5):
-    """Weights of the real-valued features, and of count features of these kinds."""
-    draws = np.random.default_rng(seed).integers(-4, 5, len(chosen())) / 8
-    rest = {one.name: draw for one, draw in zip(chosen().features, draws.tolist(), strict=True) if one.kind in kinds}
-    return Weights.from_dict(dict(START) | rest)
 
 
 def heard(text):

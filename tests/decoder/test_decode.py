@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from functools import cache
 from itertools import pairwise
 
 import numpy as np
 import pytest
 import rampion.decoder.block_decoder as decoder_module
 from command import rampion
-from rampion.decoder.alignment.align import align
 from rampion.decoder.block_decoder import INITIAL, BlockDecoder, features_of
 from rampion.decoder.explain import built
-from rampion.decoder.models import arpa, kneser
-from rampion.decoder.models.extract import build
+from rampion.decoder.models import arpa
 from rampion.decoder.models.options import Derivations
 from rampion.decoder.search.candidates import Told, candidates
 from rampion.decoder.search.oracle import Oracle, bag
 from rampion.decoder.search.search import Search
 from rampion.decoder.search.states import MON
-from rampion.decoder.text.language import Language
+from systems import START, decoder, segments, toy
 
 from rampion.arrays import ends
 from rampion.errors import InputError, RecipeError
@@ -29,26 +26,6 @@ from rampion.formats import load_nbest, texts
 from rampion.metrics import named
 from rampion.store.features import Weights
 from rampion.store.text import References, Texts
-
-START = Weights.from_dict(INITIAL)
-
-
-@cache
-def toy():
-    """A small system of the toy language, and sentences it has not read."""
-    corpus = Language.invent(7).corpus(400, 30, 2)
-    blocks = build(corpus.train.source, corpus.train.target, align(corpus.train.source, corpus.train.target))
-    lm = kneser.estimate(corpus.train.target, 3).lm
-    return corpus, blocks, lm
-
-
-def decoder(features="fourteen", **settings):
-    _, blocks, lm = toy()
-    return BlockDecoder(blocks, lm, features, **{"settings": Search(beam=20, pops=100)} | settings)
-
-
-def segments():
-    return list(toy()[0].dev.source)
 
 
 def random_weights(lists, seed=3):

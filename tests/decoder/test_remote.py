@@ -11,14 +11,12 @@ import errands
 import numpy as np
 import pytest
 import rampion.decoder.remote as rooms
-from cli.test_train import SETTINGS, corpus, done, files, train  # noqa: F401 - fixtures
 from command import good, rampion, start
-from models.test_leave_one_out import LENGTH
-from models.test_leave_one_out import toy as left
+from rampion.decoder.models.leave_one_out import LENGTH
 from rampion.decoder.remote import Spread
-from test_binary_decoder import ORACLE, keyed, same, weights, whole
-from test_count_decoder import large, weighed
-from test_decode import START, decoder, segments, toy
+from systems import ORACLE, START, decoder, keyed, large, same, segments, toy, weighed, weights, whole
+from systems import own as left
+from trained import SETTINGS, files, train
 
 from rampion.errors import RecipeError, StoreError
 from rampion.executors import Coordinator, Job, Patience, Room
@@ -113,7 +111,7 @@ def test_one_job_after_another(tmp_path):
 
 
 @pytest.mark.parametrize("executor", ["local,threads=3", pytest.param("dask,workers=2", marks=pytest.mark.slow)])
-def test_training_ends_in_the_same_bits(corpus, done, tmp_path, executor):  # noqa: F811 - fixtures
+def test_training_ends_in_the_same_bits(corpus, done, tmp_path, executor):
     if executor.startswith("dask"):
         pytest.importorskip("distributed")
     code, _, err = train(corpus, tmp_path / "run", "--executor", f"{executor},size=20")
@@ -126,7 +124,7 @@ def test_training_ends_in_the_same_bits(corpus, done, tmp_path, executor):  # no
 
 
 @pytest.mark.slow
-def test_killed_again_and_again_it_ends_in_the_same_bits(corpus, done, tmp_path):  # noqa: F811 - fixtures
+def test_killed_again_and_again_it_ends_in_the_same_bits(corpus, done, tmp_path):
     system = corpus.parent / "done" / "system"
     command = ["train", corpus, "--out", tmp_path / "run", "--system", system, *SETTINGS]
     command += ["--executor", "local,size=10", "--resume"]
@@ -142,7 +140,7 @@ def test_killed_again_and_again_it_ends_in_the_same_bits(corpus, done, tmp_path)
     assert files(tmp_path / "run") == files(done[0])
 
 
-def test_the_command_decodes_as_without(corpus, done, tmp_path):  # noqa: F811 - fixtures
+def test_the_command_decodes_as_without(corpus, done, tmp_path):
     blocks, lm = (done[0] / "system" / name for name in ("system.blocks", "system.lm"))
     asked = ["decode", corpus / "dev.src", "--blocks", blocks, "--lm", lm]
     for name, more in {"best": [], "lists": ["--nbest"], "oracle": ["--oracle", corpus / "dev.tgt.0"]}.items():
@@ -162,7 +160,7 @@ def test_the_command_decodes_as_without(corpus, done, tmp_path):  # noqa: F811 -
         (["--executor", "none", "--run", "x"], "the executor 'none' is none of local, dask and an address"),
     ],
 )
-def test_bad_input(corpus, done, tmp_path, monkeypatch, more, sentence):  # noqa: F811 - fixtures
+def test_bad_input(corpus, done, tmp_path, monkeypatch, more, sentence):
     monkeypatch.chdir(tmp_path)
     code, _, err = rampion("decode", corpus / "dev.src", "--blocks", done[0] / "system" / "system.blocks", *more)
     assert code == 2

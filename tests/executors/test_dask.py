@@ -15,7 +15,7 @@ from pathlib import Path
 import errands
 import numpy as np
 import pytest
-from executors.test_executors import answers, events, same
+from errands import answers, events, same
 
 from rampion.errors import InputError
 from rampion.executors import Coordinator, Job, Patience, Room, named
@@ -23,14 +23,14 @@ from rampion.executors import Coordinator, Job, Patience, Room, named
 pytest.importorskip("distributed")
 pytestmark = pytest.mark.slow
 
-HERE = Path(__file__).parent
+KIT = Path(errands.__file__).parent
 COUNT = 30
 
 
 @pytest.fixture(autouse=True)
 def errands_are_found(monkeypatch):
     """By processes that are started here."""
-    paths = [str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])]
+    paths = [str(KIT), *filter(None, [os.environ.get("PYTHONPATH")])]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
 
 
@@ -60,7 +60,7 @@ def scheduler(*workers, tls=()):
         time.sleep(1)
         started = []
         for preload in workers:
-            more = ["--preload", str(HERE / f"{preload}.py")] if preload else []
+            more = ["--preload", str(KIT / f"{preload}.py")] if preload else []
             command = [*program, "distributed.cli.dask_worker", address, "--nthreads", "1", "--no-dashboard"]
             worker = process(*command, "--no-nanny", *more, *tls)
             started.append((worker, worker.__enter__()))

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import errands
 import numpy as np
 import pytest
+from errands import answers, events, same
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,19 +22,6 @@ from rampion.executors.protocol import Heard, Joined, Lost
 from rampion.executors.status import Status
 from rampion.executors.tasks import Answer, performed
 from rampion.formats import container
-
-
-def same(found, wanted):
-    return len(found) == len(wanted) and all(map(np.array_equal, found, wanted))
-
-
-def answers(room, tasks, executor=None, patience=None, **more):
-    with Coordinator(executor or Local(2), room, patience or Patience(deadline=60)) as coordinator:
-        return list(coordinator.answers(Job("squares", "numbers.txt"), tasks, errands.read, **more))
-
-
-def events(room, kind):
-    return [entry for entry in room.journal.entries() if entry["event"] == kind]
 
 
 @pytest.mark.parametrize("threads", [1, 3])

@@ -10,6 +10,7 @@ import pytest
 from command import good, rampion
 from rampion.decoder.text.corpus import Corpus
 from rampion.decoder.text.language import Language
+from scales import TINY
 
 from rampion.apps.inputs import changed
 from rampion.experiments import experiments
@@ -19,15 +20,11 @@ from rampion.experiments.papers.tillmann_zhang.binary import Truth, table_5
 from rampion.experiments.runners import Workshop
 from rampion.experiments.runners.tuned import drawn, scaled
 from rampion.experiments.samples import measured
-from rampion.experiments.scales import SCALES, Scale
+from rampion.experiments.scales import SCALES
 from rampion.formats import weights as weight_files
 from rampion.store.features import Weights
 from rampion.training.recipes import RECIPES
 
-TINY = Scale(
-    300, 20, sentences=40, iterations=2, options=4, beam=10, k=10, decodings=2, counts=20,
-    listed=30, width=10, tried=2, turns=2,
-)  # fmt: skip
 THEOREM = "tillmann-zhang/theorem-1"
 
 

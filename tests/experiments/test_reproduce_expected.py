@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from command import rampion
-from experiments.test_reproduce import TINY
+from scales import TINY
 
 from rampion.experiments.papers import wuebker
 from rampion.experiments.papers.wuebker import ADAGRAD, BASELINE, GT, METHODS, RPROP, SGD, Learning, Tuned

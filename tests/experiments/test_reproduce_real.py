@@ -8,7 +8,7 @@ import shutil
 import numpy as np
 import pytest
 from command import rampion
-from experiments.test_reproduce import TINY
+from scales import TINY
 
 from rampion.experiments import experiments
 from rampion.experiments.claims import Above, Between, Lies, Quantity

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 
 import pytest
 from command import rampion
-from experiments.test_reproduce import TINY
 from rampion.decoder.text.corpus import Corpus, Parallel
 from rampion.decoder.text.language import Language
+from scales import TINY
 
 from rampion.errors import InputError
 from rampion.experiments.papers.tillmann_zhang.texts import CHANCE, COVERED, COVERING, FILTERED, MATCHING, ORDERS, TEXTS

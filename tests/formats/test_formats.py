@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from formats.test_nbest import plain
+from facts import plain
 
 from rampion.errors import InputError
 from rampion.formats import container, jsonl, nbest, read_lists, references, store, weights

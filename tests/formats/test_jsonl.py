@@ -7,9 +7,10 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
-from formats.test_nbest import lists, plain
+from facts import plain
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from strategies import lists
 
 from rampion.errors import InputError
 from rampion.formats import jsonl

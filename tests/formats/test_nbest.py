@@ -8,8 +8,10 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
+from facts import plain
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from strategies import lists
 
 from rampion.errors import FormatError, InputError
 from rampion.formats import files, nbest
@@ -22,21 +24,6 @@ from rampion.store.text import Texts
 def load(path, skipped=None):
     labels = Labels(Names(), 2)
     return list(nbest.read(path, labels, skipped)), labels.features.texts()
-
-
-def plain(runs, names):
-    """Rows as plain lists: (segment, text, {feature: value}, total, note, metrics) per candidate."""
-    found = []
-    for rows in runs:
-        for s, segment in enumerate(rows.segments):
-            for i in range(rows.bounds[s], rows.bounds[s + 1]):
-                entries = slice(rows.entry_bounds[i], rows.entry_bounds[i + 1])
-                feats = {
-                    names[j]: v for j, v in zip(rows.ids[entries].tolist(), rows.values[entries].tolist(), strict=True)
-                }
-                metrics = {name: column[i].item() for name, column in rows.metrics.items()}
-                found.append((segment, rows.texts[i], feats, rows.scores[i].item(), rows.notes[i], metrics))
-    return found
 
 
 def parsed(tmp_path, text, skipped=None):
@@ -173,46 +160,6 @@ def test_blocks_of_any_size_give_the_same(tmp_path, monkeypatch, block):
     (tmp_path / "list.nbest").write_text(text.replace("hyp 2 ", " "))
     assert len(plain(*load(tmp_path / "list.nbest", skipped))) == len(whole) - skipped.count
     assert skipped.count == 7
-
-
-word = st.text(st.sampled_from("abzé語=|:-.,~'"), min_size=1, max_size=5)
-finite = st.floats(allow_nan=False, allow_infinity=False)
-name = word.filter(lambda text: not text.startswith("metric:"))
-
-
-@st.composite
-def lists(draw):
-    """Rows with dense groups, sparse features, totals, notes and metrics, and the names of the features."""
-    sizes = draw(st.dictionaries(name, st.integers(1, 3), min_size=1, max_size=4))
-    names = [n if size == 1 else f"{n}[{k}]" for n, size in sizes.items() for k in range(size)]
-    width, sparse = len(names), draw(st.lists(name.filter(lambda n: n not in sizes), unique=True, max_size=4))
-    names += sparse
-    counts = draw(st.lists(st.integers(1, 3), min_size=1, max_size=3))
-    n = sum(counts)
-    active = [
-        [*range(width), *sorted(draw(st.sets(st.sampled_from(range(width, len(names))))) if sparse else ())]
-        for _ in range(n)
-    ]
-    entries = sum(map(len, active))
-    return Rows(
-        Texts.from_strings(f"s{s}" for s in range(len(counts))),
-        np.cumsum([0, *counts]),
-        Texts.from_strings(
-            draw(
-                st.lists(
-                    st.lists(word.filter(lambda w: w != "|||"), min_size=1, max_size=3).map(" ".join),
-                    min_size=n,
-                    max_size=n,
-                )
-            )
-        ),
-        np.cumsum([0, *map(len, active)]),
-        np.array([j for ids in active for j in ids], np.uint32),
-        np.array(draw(st.lists(finite, min_size=entries, max_size=entries))),
-        np.array(draw(st.lists(finite | st.just(math.nan), min_size=n, max_size=n))),
-        Texts.from_strings(draw(st.lists(st.sampled_from(["", "0-0 1-1", "||| x"]), min_size=n, max_size=n))),
-        {"m": np.array(draw(st.lists(finite, min_size=n, max_size=n)))} if draw(st.booleans()) else {},
-    ), Texts.from_strings(names)
 
 
 @settings(max_examples=60)

@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import arrays, random_store, stores
+from twins import both, same_bits, seeds
 
 from rampion.store.candidates import _Work
 
 SOFTNESSES = [-1.0, 0.0, 0.3, 1.0]
-
-
-def both(module, function):
-    return [getattr(import_module(f"rampion.{package}.{module}"), function) for package in ("_core", "_reference")]
-
-
-def same_bits(left, right):
-    assert np.asarray(left).tobytes() == np.asarray(right).tobytes()
-
-
-seeds = st.integers(0, 2**32).map(np.random.default_rng)
 
 
 @given(stores(), seeds)

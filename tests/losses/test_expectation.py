@@ -8,12 +8,12 @@ from math import exp, log
 
 import numpy as np
 import pytest
+from facts import built
 from hypothesis import given
 from hypothesis import strategies as st
-from kernels.test_twins import both, same_bits
-from optim.test_solvers import task
-from store.test_candidates import built
+from problems import task
 from strategies import arrays, random_store, stores
+from twins import both, same_bits
 
 from rampion.errors import InputError, RecipeError, TuningError
 from rampion.losses.contrast import LOSSES, MODEL

@@ -9,31 +9,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import random_store
+from problems import task
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from rampion.errors import RecipeError
 from rampion.losses.contrast import FEAR, HOPE, LOSSES, Contrast
 from rampion.losses.expectation import Risk
-from rampion.metrics import Column
-from rampion.metrics.judging import Batch, Stakes
 from rampion.optim.solvers import Cccp, Descent, Lbfgs, objective
 from rampion.optim.updates import Mira, Sgd
 
 seeds = st.integers(0, 2**32)
-
-
-def task(seed, segments=6, width=2, sparse=6):
-    """A batch whose costs are partly predicted by the features, and its feature matrix."""
-    random = np.random.default_rng(seed)
-    store = random_store(random, random.integers(1, 8, segments).tolist(), width, sparse)
-    rows = store.rows()
-    matrix = np.zeros((store.size, len(store.features)))
-    matrix[np.repeat(np.arange(store.size), np.diff(rows.entry_bounds)), rows.ids] = rows.values
-    costs = np.abs(matrix @ random.normal(size=matrix.shape[1]) + random.normal(size=store.size))
-    reached = random.random(store.size) < 0.4
-    batch = Batch(store, np.zeros((store.size, 1)), Stakes(store.bounds, costs, reached), Column("none"))
-    return batch, matrix, random.normal(size=len(store.features))
 
 
 def algorithm_1(batch, matrix, start, rounds, epochs, eta, l2):

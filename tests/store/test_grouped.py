@@ -13,8 +13,8 @@ import pytest
 from command import ENVIRONMENT
 from hypothesis import given
 from hypothesis import strategies as st
-from kernels.test_twins import both, same_bits
 from strategies import arrays, random_store, stores
+from twins import both, same_bits
 
 import rampion.losses.expectation
 import rampion.optim.updates

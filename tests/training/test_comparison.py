@@ -10,8 +10,8 @@ from statistics import fmean, stdev
 import numpy as np
 import pytest
 from command import rampion
+from problems import toy
 from rampion.decoder.text.toy import task
-from training.test_tuning import toy
 
 from rampion.errors import RecipeError, TuningError
 from rampion.training.comparison import random, ranked, sweep

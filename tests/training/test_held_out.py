@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from store.test_candidates import built
-from training.test_tuning import toy
+from facts import built
+from problems import toy
 from typer.testing import CliRunner
 
 from rampion.cli import app

@@ -15,10 +15,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from command import ENVIRONMENT, good, rampion, start
+from problems import toy
 from rampion.decoder.system import Settings, System
-from test_decode import segments as sentences
-from test_decode import toy as block_toy
-from training.test_tuning import toy
+from systems import segments as sentences
+from systems import toy as block_toy
 
 from rampion.errors import InputError, RecipeError
 from rampion.formats import store, texts

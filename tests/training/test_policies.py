@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from facts import built, told
 from hypothesis import given
 from hypothesis import strategies as st
-from store.test_candidates import built, told
 from strategies import stores
 
 from rampion.errors import RecipeError, TuningError

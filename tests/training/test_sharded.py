@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from command import ENVIRONMENT, PROGRAM, good
 from command import rampion as command
-from kernels.test_twins import same_bits
 from strategies import random_store
+from twins import same_bits
 
 import rampion.training.sharded
 from rampion.errors import InputError, RecipeError, StoreError

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
 
 import numpy as np
 import pytest
+from facts import built
+from problems import toy
 from rampion.decoder.text.toy import task
-from store.test_candidates import built
 
 import rampion
 from rampion.citations import BIBTEX
@@ -21,19 +21,11 @@ from rampion.optim.updates import Sgd
 from rampion.store.candidates import Candidates
 from rampion.store.features import Weights
 from rampion.store.names import Names
-from rampion.store.text import References
 from rampion.training.decoders import FixedLists
 from rampion.training.loop import refuse_collapsed, train
 from rampion.training.policies import Merge
 from rampion.training.recipes import RECIPES, Recipe, described
 from rampion.training.tuning import Reranker, judge, pick, recipe_named, tune
-
-
-@cache
-def toy(segments=60, k=20):
-    records, names = list(task(3, segments, k)), Names()
-    lists = Candidates.from_rows(names, [[rows_of(records, names)]])[0]
-    return lists, References.from_lists(record["refs"] for record in records)
 
 
 @pytest.mark.parametrize("name", RECIPES)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from functools import cache
 from itertools import pairwise
 from math import log
 from typing import NamedTuple
@@ -15,7 +14,6 @@ from command import rampion
 from hypothesis import given
 from hypothesis import strategies as st
 from rampion.decoder.alignment import links
-from rampion.decoder.alignment.align import align
 from rampion.decoder.alignment.links import Alignment
 from rampion.decoder.binary_decoder import KeyedBlockDecoder
 from rampion.decoder.block_decoder import INITIAL, BlockDecoder
@@ -24,7 +22,7 @@ from rampion.decoder.models.blocks import COLUMNS, BlockSet
 from rampion.decoder.models.extract import Settings, build
 from rampion.decoder.models.leave_one_out import LENGTH, STANDARD, LeftOut, Penalty
 from rampion.decoder.search.search import Search
-from rampion.decoder.text.language import Language
+from systems import own
 
 from rampion.errors import InputError, RecipeError
 from rampion.formats import load_nbest, texts
@@ -173,16 +171,8 @@ def test_a_small_example_by_hand():
         }
 
 
-@cache
-def toy():
-    """A small system of the toy language, trained on what it decodes."""
-    train = Language.invent(7).corpus(150, 10, 1).train
-    points = align(train.source, train.target)
-    return train.source, train.target, points, build(train.source, train.target, points)
-
-
 def test_scores_are_those_of_the_features_listed():
-    *corpus, blocks = toy()
+    *corpus, blocks = own()
     lines = list(corpus[0])[:30]
     system = decoder(blocks, corpus[1]).leaving_out(*corpus, LENGTH)
     lists = system.decode(lines, START, 5)
@@ -192,7 +182,7 @@ def test_scores_are_those_of_the_features_listed():
 
 
 def test_threads_and_batches_change_no_bit():
-    *corpus, blocks = toy()
+    *corpus, blocks = own()
     lists = [
         decoder(blocks, corpus[1], threads=threads).leaving_out(*corpus).decode(list(corpus[0]), START, 7)
         for threads in (1, 3)
@@ -212,7 +202,7 @@ def test_a_sentence_that_gave_no_block_is_decoded_as_always():
 
 
 def test_some_of_the_pairs_will_do():
-    *corpus, blocks = toy()
+    *corpus, blocks = own()
     rows = np.arange(70, 90)
     usual = decoder(blocks, corpus[1])
     some = *(side.take(rows) for side in corpus[:2]), Alignment.of([corpus[2][row] for row in rows.tolist()])
@@ -221,7 +211,7 @@ def test_some_of_the_pairs_will_do():
 
 
 def test_leaving_out_keeps_templates_of_one_s_own():
-    *corpus, blocks = toy()
+    *corpus, blocks = own()
     system = decoder(blocks, corpus[1], "fourteen")
     system.templates.add("Long", lambda source, target: ["yes"] if len(target) > len(source) else [])
     assert system.leaving_out(*corpus).knows("Long/yes")
@@ -293,7 +283,7 @@ def test_a_penalty_is_finite(fixed, word, name):
 
 
 def test_the_fingerprint_knows_what_is_left_out():
-    *corpus, blocks = toy()
+    *corpus, blocks = own()
     usual = decoder(blocks, corpus[1])
     some = usual.leaving_out(
         *(side.take(np.arange(9)) for side in corpus[:2]), Alignment.of([corpus[2][n] for n in range(9)])
@@ -306,7 +296,7 @@ def test_the_fingerprint_knows_what_is_left_out():
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    *corpus, blocks = toy()
+    *corpus, blocks = own()
     place = tmp_path_factory.mktemp("leaving")
     rows = np.arange(20)
     blocks.write(place / "toy.blocks")
@@ -325,7 +315,7 @@ def run(folder, *arguments):
     ("asked", "penalty"), [([], STANDARD), (["--penalty", -3], Penalty(-3.0)), (["--penalty", "length"], LENGTH)]
 )
 def test_the_command_writes_what_the_library_finds(folder, asked, penalty):
-    *corpus, blocks = toy()
+    *corpus, blocks = own()
     leaving = ["--leave-one-out", folder / "tgt", "--align", folder / "points", "--beam", 20, *asked]
     run(folder, "--nbest", folder / "train.store", "-k", 5, *leaving)
     lines = list(corpus[0])[:20]

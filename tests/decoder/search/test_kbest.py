@@ -8,6 +8,7 @@ import bench_kbest
 import numpy as np
 import pytest
 from bench_kbest import beam
+from derivations import EVERY, WAYS, features, scored, task, weighed
 from exhaustive import space
 from graphs import everything, graphs, listed, same_bits, speech
 from hypothesis import given
@@ -19,7 +20,6 @@ from rampion.decoder.search.kbest import Said, kbest, said
 from rampion.decoder.search.lattice import Lattice, _mistake
 from rampion.decoder.search.model import Model
 from rampion.decoder.search.search import Search, search
-from search.test_search import EVERY, WAYS, features, scored, task, weighed
 
 from rampion.errors import RecipeError
 from rampion.store.text import Texts

@@ -1,4 +1,4 @@
-"""The search space: decoder/search/states.py walks exactly the V(S) that tests/exhaustive.py reads out of S10.1."""
+"""The search space: decoder/search/states.py walks exactly the V(S) that tests/kit/exhaustive.py reads out of S10.1."""
 
 from __future__ import annotations
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
+from facts import name, word
 from hypothesis import strategies as st
 
 from rampion.store.candidates import Candidates, pack
@@ -54,3 +57,41 @@ def arrays(random, size, ties=False):
 
 
 __all__ = ["Candidates", "arrays", "random_store", "stores"]
+
+
+finite = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@st.composite
+def lists(draw):
+    """Rows with dense groups, sparse features, totals, notes and metrics, and the names of the features."""
+    sizes = draw(st.dictionaries(name, st.integers(1, 3), min_size=1, max_size=4))
+    names = [n if size == 1 else f"{n}[{k}]" for n, size in sizes.items() for k in range(size)]
+    width, sparse = len(names), draw(st.lists(name.filter(lambda n: n not in sizes), unique=True, max_size=4))
+    names += sparse
+    counts = draw(st.lists(st.integers(1, 3), min_size=1, max_size=3))
+    n = sum(counts)
+    active = [
+        [*range(width), *sorted(draw(st.sets(st.sampled_from(range(width, len(names))))) if sparse else ())]
+        for _ in range(n)
+    ]
+    entries = sum(map(len, active))
+    return Rows(
+        Texts.from_strings(f"s{s}" for s in range(len(counts))),
+        np.cumsum([0, *counts]),
+        Texts.from_strings(
+            draw(
+                st.lists(
+                    st.lists(word.filter(lambda w: w != "|||"), min_size=1, max_size=3).map(" ".join),
+                    min_size=n,
+                    max_size=n,
+                )
+            )
+        ),
+        np.cumsum([0, *map(len, active)]),
+        np.array([j for ids in active for j in ids], np.uint32),
+        np.array(draw(st.lists(finite, min_size=entries, max_size=entries))),
+        np.array(draw(st.lists(finite | st.just(math.nan), min_size=n, max_size=n))),
+        Texts.from_strings(draw(st.lists(st.sampled_from(["", "0-0 1-1", "||| x"]), min_size=n, max_size=n))),
+        {"m": np.array(draw(st.lists(finite, min_size=n, max_size=n)))} if draw(st.booleans()) else {},
+    ), Texts.from_strings(names)

@@ -8,10 +8,12 @@ import signal
 import time
 from pathlib import Path
 
+import errands
 import numpy as np
 
 from rampion.errors import InputError
-from rampion.executors import Task
+from rampion.executors import Coordinator, Job, Patience, Task
+from rampion.executors.local import Local
 from rampion.formats import container
 
 FAULTS = ("kill", "poison", "hang", "late", "full", "wrong", "broken")
@@ -68,3 +70,16 @@ def read(path):
 
 def expected(count, more=0.0):
     return [np.arange(10 * n, 10 * n + 10) ** 2.0 + more for n in range(count)]
+
+
+def same(found, wanted):
+    return len(found) == len(wanted) and all(map(np.array_equal, found, wanted))
+
+
+def answers(room, tasks, executor=None, patience=None, **more):
+    with Coordinator(executor or Local(2), room, patience or Patience(deadline=60)) as coordinator:
+        return list(coordinator.answers(Job("squares", "numbers.txt"), tasks, errands.read, **more))
+
+
+def events(room, kind):
+    return [entry for entry in room.journal.entries() if entry["event"] == kind]
