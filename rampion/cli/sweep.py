@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rampion.training.comparison import Trial
     from rampion.training.loop import Record, Round
     from rampion.training.recipes import Recipe
+    from rampion.training.tuning import Task
 
 
 def sweep(
@@ -27,21 +28,22 @@ def sweep(
     asked: Mapping[str, Any],
     inputs: Sequence[str],
     as_json: bool,
-    keep_rounds: bool = False,
-    **task: Any,
+    keep_rounds: bool,
+    task: Task,
 ) -> None:
     """Tune every recipe with every seed; print the table, best first, and write it to console.json."""
     from rampion.formats.files import replacing
-    from rampion.runs.folder import RunFolder
+    from rampion.runs.folder import RunFolder, fingerprint
     from rampion.training.comparison import ranked
     from rampion.training.comparison import sweep as trials_of
 
-    folders: dict[int, RunFolder] = {}
+    folders: dict[str, RunFolder] = {}
+    read = {"inputs": [fingerprint(path) for path in inputs]}
 
     def records(label: str, recipe: Recipe) -> Record:
         name = label.partition(",")[0].partition(".")[0]
-        folder = RunFolder.begin(out / label, {**asked, "recipe": name} | recipe.settings(), inputs)
-        folders[id(recipe)] = folder
+        folder = RunFolder.begin(out / label, {**asked, "recipe": name} | recipe.settings(), (), read)
+        folders[label] = folder
 
         def record(row: Round, reached: Weights) -> None:
             folder.round(row)
@@ -51,11 +53,11 @@ def sweep(
         return record
 
     trials = []
-    for trial in trials_of(recipes, seeds, records, **task):
+    for trial in trials_of(recipes, seeds, task, records):
         trials.append(trial)
-        for run in trial.runs:
+        for label, run in trial.labelled.items():
             facts = {"metric": run.metric, "signature": run.signature, "tuned": run.after.chosen, "round": run.round}
-            folders[id(run.recipe)].finish(run.weights, run.last_weights, facts)
+            folders[label].finish(run.weights, run.last_weights, facts)
         console.note(f"{trial.name}: {trial.trouble or f'{trial.seconds:.2f} s'}")
     best_first = ranked(trials, metric.higher_is_better)
     with replacing(out / "table.json") as file:
@@ -63,7 +65,7 @@ def sweep(
     if as_json:
         console.show_json([trial.facts() for trial in best_first])
         return
-    _show(best_first, metric, held_out=bool(task.get("dev")))
+    _show(best_first, metric, held_out=task.dev is not None)
     typer.echo(f"wrote {out / 'table.json'} and a folder for every run")
 
 

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -176,8 +176,7 @@ def tune(
     from rampion.metrics import named
     from rampion.runs.folder import RunFolder
     from rampion.training.loop import Round
-    from rampion.training.tuning import policy_named, refuse_shards, segments_of
-    from rampion.training.tuning import tune as learn
+    from rampion.training.tuning import Task, policy_named, refuse_shards, segments_of
 
     wanted = decoders.Wanted(
         decoder_command, timeout, retries, system, blocks, lm, counts, features, reordering, beam, options, threads
@@ -214,12 +213,12 @@ def tune(
         "dev": dev or [], "dev_refs": dev_refs or [], "lenient": lenient, "shards": shards, "executor": executor,
     }  # fmt: skip
     inputs = [*lists, *(refs or []), *([weights_file(weights)] if weights else []), *(dev or []), *(dev_refs or [])]
-    task: dict[str, Any] = {
-        "references": references, "start": start, "policy": policy, "lenient": lenient, "dev": held,
-        "dev_references": held_references, "folder": folder, "shards": shards,
-    }  # fmt: skip
+    task = Task(
+        runs, references, start=start, policy=policy, lenient=lenient, dev=held, dev_references=held_references,
+        folder=folder,
+    )  # fmt: skip
     if drawn or len(many) > 1:
-        sweep(many, drawn, measure, out, asked, inputs, as_json, keep_rounds, lists=runs, **task)
+        sweep(many, drawn, measure, out, asked, inputs, as_json, keep_rounds, task)
         return
     columns = {"round": 5, "loss": 12, measure.name: 9, "moved": 9} | ({"dev": 9} if dev else {})
     live = console.Live(list(columns), list(columns.values()), err=as_json)
@@ -238,12 +237,12 @@ def tune(
         live.row(cells if row.dev is None else [*cells, console.number(row.dev)])
 
     with ExitStack() as stack:
+        coordinator = None
         if shards and shards > 1:
             coordinator, size = stack.enter_context(team(executor or "local", out))
             if size:
                 raise RecipeError(f"--executor {executor}: --shards says how much a shard has; leave size= out")
-            task["executor"] = coordinator
-        tuned = learn(runs, recipe=chosen, record=record, **task)
+        tuned = task.tune(chosen, record, shards=shards, executor=coordinator)
     facts = {
         "recipe": recipe, "metric": tuned.metric, "signature": tuned.signature, "round": tuned.round,
         "before": asdict(tuned.before), "after": asdict(tuned.after), "last": asdict(tuned.last),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -45,6 +45,21 @@ def unjudged(candidates: Candidates) -> Stakes:
     return Stakes(candidates.bounds, np.zeros(n), np.zeros(n, bool))
 
 
+class Forms:
+    """Makes the working form of candidates once, for all batches that share them."""
+
+    def __init__(self, folder: str | None = None) -> None:
+        """A folder will hold the form, so that memory need not."""
+        self.folder = folder
+        self._last: tuple[Candidates, Candidates | Grouped] | None = None
+
+    def of(self, candidates: Candidates) -> Candidates | Grouped:
+        if self._last is None or self._last[0] is not candidates:
+            form = Grouped.of(candidates, self.folder) if fits(candidates.lists) else candidates
+            self._last = candidates, form
+        return self._last[1]
+
+
 @dataclass(frozen=True, eq=False)
 class Batch:
     """Candidates and what they cost: what a solver works on."""
@@ -54,7 +69,7 @@ class Batch:
     stakes: Stakes
     metric: Metric
     offset: Reals | None = None  # a fixed part of every candidate's score, such as a base system's
-    folder: str | None = None  # holds the working form, so that memory need not
+    forms: Forms = field(default_factory=Forms)
     history: tuple[Reals, ...] = ()  # what earlier decoding iterations ended with, the first first
 
     def scores(self, weights: Reals) -> Reals:
@@ -72,12 +87,16 @@ class Batch:
     @cached_property
     def form(self) -> Candidates | Grouped:
         """The candidates as they answer quickly, again and again; a list's scores may be shifted alike."""
-        return Grouped.of(self.candidates, self.folder) if fits(self.candidates.lists) else self.candidates
+        return self.forms.of(self.candidates)
 
     def gradient(self, loss: Loss, weights: Reals) -> tuple[float, Reals]:
         """The loss and its (sub)gradient."""
         value, slopes = loss.slopes(self.stakes, self.relative(weights))
         return value, self.form.gather(slopes)
+
+    def priced(self, alpha: float) -> Stakes:
+        """The stakes with the costs of another alpha."""
+        return replace(self.stakes, costs=costs(self.metric, self.statistics, alpha))
 
     def upon(self, offset: Reals) -> Self:
         """The same candidates with a further fixed part of their scores."""

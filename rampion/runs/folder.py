@@ -110,7 +110,7 @@ class RunFolder:
         for path in paths:
             if not Path(path).is_file():
                 return f"{path} cannot be read again"
-            if _fingerprint(path) != known.get(path):
+            if fingerprint(path) != known.get(path):
                 return f"{path} has changed since the run read it"
         return ""
 
@@ -191,7 +191,7 @@ def manifest(inputs: Iterable[str]) -> dict[str, Any]:
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}",
         "packages": {name: found for name in PACKAGES if (found := _version(name))},
-        "inputs": [_fingerprint(path) for path in inputs],
+        "inputs": [fingerprint(path) for path in inputs],
     }
 
 
@@ -202,7 +202,8 @@ def _version(package: str) -> str | None:
         return None
 
 
-def _fingerprint(path: str) -> dict[str, Any]:
+def fingerprint(path: str) -> dict[str, Any]:
+    """What a manifest holds of an input file."""
     if path == "-" or not Path(path).is_file():
         return {"path": path}
     with open(path, "rb") as file:

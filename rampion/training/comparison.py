@@ -14,19 +14,23 @@ import numpy as np
 from rampion.errors import RecipeError, TuningError
 from rampion.training.loop import Record
 from rampion.training.recipes import Recipe
-from rampion.training.tuning import Tuned, tune
+from rampion.training.tuning import Task, Tuned
 
 Records = Callable[[str, Recipe], Record]
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A recipe, its runs (one a seed, or one if nothing in it is random), and why there are none."""
+    """A recipe, its runs by label (one a seed, or one if nothing in it is random), and why there are none."""
 
     name: str
-    runs: list[Tuned]
+    labelled: dict[str, Tuned]
     seconds: float
     trouble: str = ""
+
+    @property
+    def runs(self) -> list[Tuned]:
+        return list(self.labelled.values())
 
     @property
     def tuned(self) -> list[float]:
@@ -61,18 +65,20 @@ def random(recipe: Recipe) -> bool:
     return recipe.settings().get("seed") is not None
 
 
-def sweep(recipes: Mapping[str, Recipe], seeds: Sequence[int], records: Records, **task: Any) -> Iterator[Trial]:
-    """Tune every recipe on the task (the arguments of `tune`); a recipe that fails is a trial with its trouble."""
+def sweep(recipes: Mapping[str, Recipe], seeds: Sequence[int], task: Task, records: Records) -> Iterator[Trial]:
+    """Tune every recipe on the task; a recipe that fails is a trial with its trouble."""
     for name, recipe in recipes.items():
-        runs: list[Tuned] = []
+        runs: dict[str, Tuned] = {}
         began, trouble = process_time(), ""
         try:
+            task.batch(recipe)  # judged once a metric, whichever recipe comes first: no run's time
+            began = process_time()
             for seed in (seeds or [recipe.settings()["seed"]]) if random(recipe) else [None]:
                 seeded = recipe if seed is None else recipe.set(seed=seed)
                 label = name if seed is None else f"{name}.{seed}"
-                runs.append(tune(recipe=seeded, record=records(label, seeded), **task))
+                runs[label] = task.tune(seeded, records(label, seeded))
         except (TuningError, RecipeError) as error:
-            runs, trouble = [], str(error)
+            runs, trouble = {}, str(error)
         yield Trial(name, runs, (process_time() - began) / max(1, len(runs)), trouble)
 
 

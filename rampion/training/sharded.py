@@ -115,7 +115,7 @@ class Sharded(Batch):
         return set()
 
     def _found(self, loss: Expectation, weights: Reals) -> Answer:
-        numbers, folder = asdict(cast(Any, loss)), self.folder and os.path.abspath(self.folder)
+        numbers, folder = asdict(cast(Any, loss)), self.forms.folder and os.path.abspath(self.forms.folder)
         settings = json.dumps({"loss": type(loss).__name__, "numbers": numbers, "folder": folder})
         if self.kept is None:
             return self._asked(settings, weights)

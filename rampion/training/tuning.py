@@ -16,7 +16,7 @@ from rampion.formats.files import FilePath
 from rampion.losses.contrast import MODEL
 from rampion.losses.expectation import Expectation
 from rampion.metrics import Metric, named
-from rampion.metrics.judging import Judge, totals, unjudged
+from rampion.metrics.judging import Batch, Forms, Judge, Stakes, totals, unjudged
 from rampion.protocols import Policy
 from rampion.store.candidates import Candidates
 from rampion.store.features import Weights
@@ -86,11 +86,14 @@ def judge(
     segments = lists.segments if isinstance(lists, Candidates) else lists
     if isinstance(metric, str):
         metric = named(metric)
+    return Judge(metric, references_for(segments, references), segments, alpha, listed)
+
+
+def references_for(segments: Texts, references: References | Iterable[Sequence[str]] | None) -> References:
+    """The references in the order of the segments; without any, one empty reference a segment."""
     if references is None:
-        references = References(Texts.from_strings([""] * len(segments)), np.arange(len(segments) + 1))
-    elif not isinstance(references, References):
-        references = References.from_lists(references)
-    return Judge(metric, references, segments, alpha, listed)
+        return References(Texts.from_strings([""] * len(segments)), np.arange(len(segments) + 1))
+    return references if isinstance(references, References) else References.from_lists(references)
 
 
 def segments_of(runs: Sequence[Candidates]) -> Texts:
@@ -128,48 +131,120 @@ def tune(
     Expectation losses can be learnt by shards, which an executor's workers do ("local", "dask,workers=2", an address).
     They share a folder, the room, from which a run that was stopped goes on; otherwise it is a passing one.
     """
-    runs = [lists] if isinstance(lists, Candidates) else list(lists)
     chosen = recipe_named(recipe) if isinstance(recipe, str) else recipe
     chosen = chosen.set(**({"metric": metric} if metric else {}), **settings)
     refuse_shards(chosen, shards, executor is not None)
-    kept = absorbed(policy_named(policy or "merge"), runs)
-    listed = chosen.base == "listed"
-    arbiter = judge(segments_of(runs), references, chosen.metric, chosen.alpha, listed=listed)
-    if start is None:
-        start = Weights(kept.features, np.zeros(len(kept.features)))
-    elif not isinstance(start, Weights):
-        start = Weights.from_dict(start)
-    if listed and start.vector.any():
-        raise RecipeError("base='listed' adds to the decoder's own totals, and to initial weights too: leave one out")
-    start = Weights(kept.features, start.onto(kept.features, lenient=lenient))
-    batch, held = replace(arbiter.batch(kept), folder=folder), None
-    if dev is not None:
-        others = dev if isinstance(dev, Candidates) else absorbed(Merge(), dev)
-        start.onto(others.features, lenient=lenient)
-        held = Held.out(judge(others, dev_references, chosen.metric, listed=listed).batch(others), kept.features)
-    choice = _Choice(arbiter.metric.higher_is_better, record)
-    before = standing(batch, start.vector)
-    with ExitStack() as stack:
-        if shards and shards > 1:
-            batch = stack.enter_context(sharded(batch, shards, executor or "local", room))
-        last = learn(chosen, batch, start, start, choice, held=held)
-    weights = choice.best if chosen.keep == "dev" and choice.best is not None else last
-    vectors = [at.vector for at in (start, weights, last)]
-    length = float(np.linalg.norm(start.vector))
-    return Tuned(
-        weights,
-        last,
-        chosen,
-        choice.rounds,
-        None if weights is last else choice.best_round,
-        before,
-        standing(batch, weights.vector),
-        standing(batch, last.vector),
-        HeldOut(*map(held.standing, vectors)) if held else None,
-        arbiter.metric.name,
-        arbiter.metric.signature(arbiter.references),
-        float(np.linalg.norm(weights.vector)) / length if length else 1.0,
-    )
+    task = Task(
+        lists, references, start=start, policy=policy, lenient=lenient, dev=dev, dev_references=dev_references,
+        folder=folder,
+    )  # fmt: skip
+    return task.tune(chosen, record, shards=shards, executor=executor, room=room)
+
+
+class Task:
+    """Lists with references that any number of recipes tune on: merged once, judged once by each metric."""
+
+    def __init__(
+        self,
+        lists: Lists,
+        references: References | Iterable[Sequence[str]] | None = None,
+        *,
+        start: Weights | Mapping[str, float] | None = None,
+        policy: str | None = None,
+        lenient: bool = False,
+        dev: Lists | None = None,
+        dev_references: References | Iterable[Sequence[str]] | None = None,
+        folder: str | None = None,
+    ) -> None:
+        """The arguments are those of `tune`."""
+        runs = [lists] if isinstance(lists, Candidates) else list(lists)
+        kept = absorbed(policy_named(policy or "merge"), runs)
+        if start is None:
+            start = Weights(kept.features, np.zeros(len(kept.features)))
+        elif not isinstance(start, Weights):
+            start = Weights.from_dict(start)
+        self.start = Weights(kept.features, start.onto(kept.features, lenient=lenient))
+        self.lists = _Judged(kept, segments_of(runs), references, folder)
+        self.dev = None
+        if dev is not None:
+            others = dev if isinstance(dev, Candidates) else absorbed(Merge(), dev)
+            self.start.onto(others.features, lenient=lenient)
+            self.dev = _Judged(others, others.segments, dev_references, None)
+
+    def batch(self, recipe: Recipe) -> Batch:
+        """The lists as a recipe's metric judges them."""
+        return self.lists.batch(recipe.metric, recipe.alpha, listed=recipe.base == "listed")
+
+    def tune(
+        self,
+        recipe: Recipe,
+        record: Record = ignore,
+        *,
+        shards: int | None = None,
+        executor: str | Coordinator | None = None,
+        room: FilePath | None = None,
+    ) -> Tuned:
+        """Tune weights by a recipe; the arguments are those of `tune`."""
+        start = self.start
+        if recipe.base == "listed" and start.vector.any():
+            raise RecipeError(
+                "base='listed' adds to the decoder's own totals, and to initial weights too: leave one out"
+            )
+        batch, held = self.batch(recipe), None
+        if self.dev:
+            judged = self.dev.batch(recipe.metric, listed=recipe.base == "listed")
+            held = Held.out(judged, batch.candidates.features)
+        choice = _Choice(batch.metric.higher_is_better, record)
+        before = standing(batch, start.vector)
+        with ExitStack() as stack:
+            if shards and shards > 1:
+                batch = stack.enter_context(sharded(batch, shards, executor or "local", room))
+            last = learn(recipe, batch, start, start, choice, held=held)
+        weights = choice.best if recipe.keep == "dev" and choice.best is not None else last
+        vectors = [at.vector for at in (start, weights, last)]
+        length = float(np.linalg.norm(start.vector))
+        return Tuned(
+            weights,
+            last,
+            recipe,
+            choice.rounds,
+            None if weights is last else choice.best_round,
+            before,
+            standing(batch, weights.vector),
+            standing(batch, last.vector),
+            HeldOut(*map(held.standing, vectors)) if held else None,
+            batch.metric.name,
+            batch.metric.signature(self.lists.references),
+            float(np.linalg.norm(weights.vector)) / length if length else 1.0,
+        )
+
+
+class _Judged:
+    """Lists, and what each metric that was asked for says of them."""
+
+    def __init__(
+        self,
+        lists: Candidates,
+        segments: Texts,
+        references: References | Iterable[Sequence[str]] | None,
+        folder: str | None,
+    ) -> None:
+        self.lists, self.segments, self.references = lists, segments, references_for(segments, references)
+        self.forms = Forms(folder)
+        self._batches: dict[str, Batch] = {}
+        self._stakes: dict[tuple[str, float], Stakes] = {}
+
+    def batch(self, metric: str, alpha: float = 10.0, *, listed: bool = False) -> Batch:
+        """The statistics are made once a metric, the costs once a metric and alpha."""
+        if metric not in self._batches:
+            judged = judge(self.segments, self.references, metric, alpha).batch(self.lists)
+            self._batches[metric] = replace(judged, forms=self.forms)
+            self._stakes[metric, alpha] = judged.stakes
+        batch = self._batches[metric]
+        if (metric, alpha) not in self._stakes:
+            self._stakes[metric, alpha] = batch.priced(alpha)
+        offset = totals(self.lists) if listed else None
+        return replace(batch, stakes=self._stakes[metric, alpha], offset=offset)
 
 
 def refuse_shards(recipe: Recipe, shards: int | None, shared: bool) -> None:

@@ -28,7 +28,7 @@ from rampion.losses.contrast import LOSSES
 from rampion.losses.expectation import ExpectedBleu, Risk
 from rampion.losses.pairwise import Pairs
 from rampion.metrics.column import Column
-from rampion.metrics.judging import Batch, Stakes
+from rampion.metrics.judging import Batch, Forms, Stakes
 from rampion.optim.solvers import Descent, objective
 from rampion.optim.updates import Rprop
 from rampion.store.candidates import Candidates
@@ -137,7 +137,7 @@ def test_lists_too_large_to_number_stay_a_store(monkeypatch, lengths, sparse):
     weights = np.random.default_rng(4).normal(size=1 + sparse)
     value, gradient = objective(ExpectedBleu(), batch, weights, weights, 0.0)
     monkeypatch.setattr(rampion.store.grouped, "MOST", 16)
-    batch = replace(batch)
+    batch = replace(batch, forms=Forms())
     assert isinstance(batch.form, Grouped)
     again, same = objective(ExpectedBleu(), batch, weights, weights, 0.0)
     assert again == pytest.approx(value, abs=1e-12)
@@ -195,7 +195,7 @@ def test_training_is_the_same_on_any_number_of_threads(monkeypatch, tmp_path):
         ):  # fmt: skip
             monkeypatch.setattr(module, name, value)
         for folder in (None, str(tmp_path)):
-            answers.append(solver.solve(ExpectedBleu(), replace(batch, folder=folder), start, start))
+            answers.append(solver.solve(ExpectedBleu(), replace(batch, forms=Forms(folder)), start, start))
     for answer in answers:
         same_bits(answer, answers[0])
     assert answers[0].any()

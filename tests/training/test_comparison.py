@@ -17,7 +17,7 @@ from rampion.errors import RecipeError, TuningError
 from rampion.training.comparison import random, ranked, sweep
 from rampion.training.loop import ignore
 from rampion.training.recipes import RECIPES
-from rampion.training.tuning import recipe_named, tune
+from rampion.training.tuning import Task, recipe_named, tune
 
 NAMES = ("rampion", "mira-sentence", "perceptron")
 
@@ -31,11 +31,13 @@ def trials():
         sweep(
             recipes,
             [1, 2, 3],
+            Task(
+                lists[:30],
+                references.take(np.arange(30)),
+                dev=lists[half],
+                dev_references=references.take(half),
+            ),
             lambda label, recipe: ignore,
-            lists=lists[:30],
-            references=references.take(np.arange(30)),
-            dev=lists[half],
-            dev_references=references.take(half),
         )
     )
 
