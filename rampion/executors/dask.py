@@ -1,7 +1,8 @@
 """Workers of dask.distributed: those of a scheduler with an address, or processes of this machine started for the run.
 
-Dask carries tasks and short answers; inputs and results are files. A task goes to the worker that the coordinator
-names, and its answer is an event, so that no worker holds anything that could be lost with it.
+Dask carries tasks and short answers; inputs and results are files in a folder that all workers share. A task goes to
+the worker that the coordinator names, and its answer is an event, so that no worker holds anything that could be lost
+with it.
 """
 
 from __future__ import annotations
@@ -10,19 +11,20 @@ import queue
 import secrets
 import threading
 import time
+import traceback
 from collections.abc import Mapping
 from contextlib import suppress
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import dask
 import distributed
 
-from rampion.errors import InputError
-from rampion.executors import depot
+from rampion.errors import InputError, RampionError
 from rampion.executors.local import drained
 from rampion.executors.protocol import Event, Heard, Joined, Lost
-from rampion.executors.tasks import Answer, Task
+from rampion.executors.tasks import Answer, Place, Task, forget, performed
 from rampion.executors.workspace import Room
 from rampion.threads import processors
 
@@ -58,10 +60,8 @@ class Cluster:
     ) -> None:
         self.address, self.workers, self.tls = address, workers or processors(), tls or {}
         self.heard: queue.Queue[Event] = queue.Queue()
-        self.sent: dict[tuple[str, str], tuple[Task, Any]] = {}  # and their futures
+        self.sent: dict[tuple[str, str], Any] = {}  # the futures of tasks, by worker and name
         self.numbers = count()
-        self.blind = set[str]()  # workers that do not see the folder
-        self.stored = set[str]()  # what the depot holds for them
         self.own: Any = None
         self.whole = self.looked = time.monotonic()  # when all workers of our own were last there, and looked at
 
@@ -85,14 +85,12 @@ class Cluster:
             self.heard.put(Joined(name, facts["nthreads"]))
 
     def send(self, worker: str, task: Task) -> None:
-        if worker in self.blind:
-            self._store(task)
         key = f"{self.topic}-{next(self.numbers)}"
         future = self.client.submit(
-            depot.perform, task, task.name, self.room.place, self.topic, key=key, workers=[worker], pure=False
+            perform, task, task.name, self.room.place, self.topic, key=key, workers=[worker], pure=False
         )
         future.add_done_callback(lambda done: self._failed(worker, task.name, done))
-        self.sent[worker, task.name] = task, future
+        self.sent[worker, task.name] = future
 
     def hear(self, seconds: float) -> list[Event]:
         events = drained(self.heard, seconds)
@@ -102,7 +100,9 @@ class Cluster:
             raise InputError(
                 f"the scheduler {self.address or ''} is gone; start it again and go on: what is done is kept"
             )
-        return [event for event in events if self._settled(event)]
+        for event in events:
+            self._settle(event)
+        return events
 
     def drop(self, worker: str) -> None:
         """Workers of our own are started anew; others may belong to somebody who waits for them."""
@@ -123,10 +123,8 @@ class Cluster:
 
     def _clear(self) -> None:
         with suppress(Exception):  # whatever is gone already
-            if self.blind:
-                self._call("drop", name="")
             if not self.own:
-                self.client.run(depot.cleared, self.room.place, on_error="ignore")
+                self.client.run(clear, self.room.place, on_error="ignore")
 
     def _security(self) -> Any:
         if not self.tls:
@@ -137,49 +135,16 @@ class Cluster:
         names |= {f"tls_{role}_{what}": what for role in ("scheduler", "worker") for what in ("cert", "key")}
         return distributed.Security(require_encryption=True, **{name: self.tls[what] for name, what in names.items()})
 
-    def _settled(self, event: Event) -> bool:
-        """Do with an event what is the executor's; whether the coordinator must hear of it."""
+    def _settle(self, event: Event) -> None:
+        """Let go of the futures that an event has settled."""
         if isinstance(event, Lost):
             for key in [key for key in self.sent if key[0] == event.worker]:
-                self.sent.pop(key)[1].cancel()
+                self.sent.pop(key).cancel()
         if not isinstance(event, Heard):
-            return True
-        answer = event.answer
-        task, future = self.sent.pop((event.worker, answer.name), (None, None))
+            return
+        future = self.sent.pop((event.worker, event.answer.name), None)
         if future:
             future.release()
-        if answer.kind == "blind":
-            if task:
-                self._enlighten(event.worker, task)
-            return False
-        if answer.kind == "done" and answer.told == depot.HERE:
-            self.blind.add(event.worker)
-            depot.download(self._call, answer.name, self.room.place.result(answer.name))
-            self._call("drop", name=answer.name)
-        return True
-
-    def _enlighten(self, worker: str, task: Task) -> None:
-        """A worker that does not see the folder gets what it needs from a depot on the scheduler."""
-        if not self.blind:
-            self.client.register_plugin(depot.Depot())
-        self.blind.add(worker)
-        self.send(worker, task)
-
-    def _store(self, task: Task) -> None:
-        for _, blob in task.inputs:
-            if blob not in self.stored:
-                self._drop()
-                depot.upload(self._call, self.room.place.blob(blob), blob, secrets.token_hex(16))
-                self.stored.add(blob)
-
-    def _drop(self) -> None:
-        """What the room does not keep, the depot need not keep either."""
-        for blob in [blob for blob in self.stored if not self.room.place.blob(blob).exists()]:
-            self._call("drop", name=blob)
-            self.stored.discard(blob)
-
-    def _call(self, verb: str, **facts: Any) -> Any:
-        return self.client.sync(getattr(self.client.scheduler, f"rampion_{verb}"), **facts)
 
     def _answered(self, event: tuple[float, Any]) -> None:
         _, told = event
@@ -214,6 +179,28 @@ class Cluster:
     def _restart(self, worker: str) -> None:
         with suppress(Exception):  # it may be gone by now
             self.client.restart_workers([worker], timeout=10, raise_for_error=False)
+
+
+def perform(task: Task, name: str, place: Place, topic: str) -> None:
+    """On a worker: do the task, and log its answer as an event."""
+    worker = distributed.get_worker()
+    try:
+        if place.shared:
+            inputs = {role: place.blob(blob) for role, blob in task.inputs}
+            answer = performed(task, name, place, inputs, place.result(name))
+        else:
+            why = f"does not see {place.folder}; name a folder that all workers share (--run)"
+            answer = Answer("refused", name, why)
+    except (OSError, RampionError) as error:
+        answer = Answer("trouble", name, str(error))
+    except Exception:
+        answer = Answer("broken", name, traceback.format_exc())
+    worker.log_event(topic, {"worker": worker.address, "answer": list(answer)})
+
+
+def clear(place: Place) -> None:
+    """On a worker: the run is over, so drop what was cached for it."""
+    forget(Path(place.folder, "results"))
 
 
 def _started(workers: int, room: Room, security: Any) -> Any:

@@ -97,8 +97,7 @@ class Answer(NamedTuple):
     """How a task went.
 
     done     its result stands
-    refused  this worker is of another version
-    blind    this worker sees neither the folder nor the inputs
+    refused  this worker is of another version, or does not see the folder
     trouble  of this worker, such as a full disk: another may do it
     wrong    as it would be anywhere: the kind of error, a colon, its sentence
     broken   a defect of the work itself

@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import errands
-import numpy as np
 import pytest
 from errands import answers, events, same
 
@@ -137,16 +136,15 @@ def test_a_scheduler_that_dies_and_a_run_that_goes_on(tmp_path):
     assert events(room, "job")[-1]["done"] >= 60
 
 
-@pytest.mark.parametrize("preloads", [("blind",), ("blind", "")])
-def test_workers_that_do_not_see_the_folder_go_through_the_scheduler(preloads, tmp_path):
-    room = Room(tmp_path / "room")
-    from rampion.formats import container
-
-    big = np.arange(1_000_000.0)  # two pieces
-    blob = room.made(lambda path: container.write(path, "more", {"more": big[-1:], "rest": big}, {}))
-    tasks = errands.tasks(COUNT, inputs=[("more", blob)])
-    with scheduler(*preloads) as (address, _):
-        assert same(answers(room, tasks, named(address)[0]), errands.expected(COUNT, big[-1]))
+def test_a_worker_that_does_not_see_the_folder_is_refused(tmp_path):
+    room = Room(tmp_path / "a")
+    with scheduler("blind", "") as (address, _):
+        assert same(answers(room, errands.tasks(COUNT, seconds=0.02), named(address)[0]), errands.expected(COUNT))
+    (entry,) = events(room, "refused")
+    assert entry["why"] == f"does not see {room.path}; name a folder that all workers share (--run)"
+    sentence = r"the worker tcp://.* does not see .*; name a folder that all workers share"
+    with scheduler("blind") as (address, _), pytest.raises(InputError, match=sentence):
+        answers(Room(tmp_path / "b"), errands.tasks(2), named(address)[0])
 
 
 def test_a_worker_of_another_version_is_refused(tmp_path):
@@ -204,9 +202,10 @@ def test_certificates_are_passed_on(tmp_path):
 
 def test_workers_end_with_a_coordinator_that_is_killed(tmp_path):
     script = (
-        "import errands, sys\nfrom pathlib import Path\nfrom test_cluster import clustered\n"
-        "from rampion.executors import Room\n"
-        "if __name__ == '__main__':\n    clustered(Room(Path(sys.argv[1])), errands.tasks(200, seconds=0.05))\n"
+        "import errands, sys\nfrom pathlib import Path\nfrom rampion.executors import Room, named\n"
+        "if __name__ == '__main__':\n"
+        "    tasks = errands.tasks(200, seconds=0.05)\n"
+        "    errands.answers(Room(Path(sys.argv[1])), tasks, named('dask,workers=2')[0])\n"
     )
     (tmp_path / "run.py").write_text(script)
     room = tmp_path / "room"

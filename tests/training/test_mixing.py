@@ -16,7 +16,7 @@ from fake import FakeDecoder, text
 from rampion.errors import InputError, StoreError, TuningError
 from rampion.executors import Coordinator, Patience, Room, Task
 from rampion.executors.local import Local
-from rampion.executors.tasks import Place, forget, kept
+from rampion.executors.tasks import forget, kept
 from rampion.formats import container
 from rampion.losses.ranking import COSTMARGIN, PERCEPTRON, Ranking, Regression
 from rampion.runs.sets_run import Run
@@ -279,24 +279,6 @@ def test_workers_of_dask(workers, here, tmp_path):
         for name in ("truths apart", "windows", "both kinds"):
             run(tmp_path / name, RECIPES[name], coordinator=coordinator)
             assert bits(tmp_path / name) == here(RECIPES[name])
-
-
-@pytest.mark.slow
-def test_workers_that_do_not_see_the_folder(here, tmp_path, monkeypatch):
-    """Files come by way of the scheduler, which keeps none that is no longer needed."""
-    distributed = pytest.importorskip("distributed")
-    from rampion.executors.dask import Cluster
-
-    monkeypatch.setattr(Place, "shared", False)
-    quiet = {"dashboard_address": "127.0.0.1:0", "scheduler_kwargs": {"dashboard": False}, "silence_logs": 50}
-    with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, **quiet) as cluster,
-        coordinated(tmp_path / "room", Cluster(cluster.scheduler_address)) as coordinator,
-    ):
-        run(tmp_path / "run", QUICK, coordinator=coordinator)
-        held = cluster.scheduler.plugins["rampion-depot"].held()
-        assert sorted(held) == sorted(path.name for path in (tmp_path / "room" / "blobs").iterdir())
-    assert bits(tmp_path / "run") == here(QUICK)
 
 
 @pytest.mark.slow

@@ -396,23 +396,3 @@ def test_dask_has_the_same_bits_with_workers_killed_on_the_way(tmp_path):
         with Coordinator(Deadly(workers, fatal), room) as coordinator:
             same_way(tuned(store, shards=4, executor=coordinator), expected)
         assert len([entry for entry in room.journal.entries() if entry["event"] == "lost"]) == len(fatal)
-
-
-@pytest.mark.slow
-def test_workers_that_do_not_see_the_folder_have_the_same_bits_and_get_a_shard_once(tmp_path, monkeypatch):
-    distributed = pytest.importorskip("distributed")
-    from rampion.executors import depot
-    from rampion.executors.tasks import Place
-
-    fetched, download = [], depot.download
-    monkeypatch.setattr(depot, "download", lambda call, name, path: fetched.append(name) or download(call, name, path))
-    monkeypatch.setattr(Place, "shared", False)
-    store, shards = lists(11), 4
-    quiet = {"processes": False, "dashboard_address": "127.0.0.1:0", "silence_logs": 50}
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, protocol="tcp", host="127.0.0.1", **quiet
-    ) as cluster:
-        found = tuned(store, shards=shards, executor=cluster.scheduler_address, room=tmp_path)
-    same_way(found, tuned(store, shards=shards))
-    rounds = 1 + len(found.rounds)
-    assert len([name for name in fetched if name]) == shards + rounds + shards * rounds  # shards, weights, results
