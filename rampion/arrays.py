@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,3 +26,22 @@ def chained(parts: Iterable[Offsets]) -> Offsets:
 def covers(bounds: Offsets, size: int) -> bool:
     """Whether these are bounds of so many things."""
     return len(bounds) > 0 and bounds[0] == 0 and bounds[-1] == size and bool((bounds[1:] >= bounds[:-1]).all())
+
+
+Index = int | np.integer[Any]
+# What chooses several elements of a sequence: a slice, places, or a mark for every element.
+Selection = slice | Sequence[int] | Sequence[bool] | NDArray[np.integer[Any]] | NDArray[np.bool_]
+
+
+def place(index: Index, size: int) -> int:
+    """The place of one element, counted from 0; negative indices count from the end."""
+    at = int(index)
+    if not -size <= at < size:
+        raise IndexError(f"index {at} is out of range: there are {size}")
+    return at % size
+
+
+def places_of(index: Any, size: int) -> Offsets:
+    """The places of several elements, chosen as in NumPy: by a slice, by places, or by a mark for every element."""
+    chosen = np.arange(size)[index if isinstance(index, slice) or len(index) else slice(0)]
+    return np.asarray(chosen, np.int64)

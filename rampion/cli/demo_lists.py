@@ -54,16 +54,13 @@ def lists(
     from rampion.losses.contrast import ORACLE
     from rampion.store.candidates import Candidates
     from rampion.store.features import Weights
-    from rampion.store.names import Names
     from rampion.store.text import References
     from rampion.training.tuning import judge, pick, tune
 
     speak = console.note if as_json else typer.echo
     speak(f"Inventing two languages and {segments} sentences, each with its {k} best translations ...")
     records = list(task(seed, segments, k))
-    names = Names()
-    whole = Candidates.from_rows(names, [[jsonl.rows_of(records, names)]])[0]
-    references = References.from_lists(record["refs"] for record in records)
+    whole, references = Candidates.from_records(records), References.from_records(records)
     half = np.arange(segments // 2), np.arange(segments // 2, segments)
     (dev, test), (dev_refs, test_refs) = [whole[part] for part in half], [references.take(part) for part in half]
     start = Weights.from_dict(_flat(INITIAL))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rampion import _kernels
 from rampion.errors import FormatError, InputError
 from rampion.formats.files import FilePath, Skipped, line_blocks, newlines, not_utf8, replacing, shown
-from rampion.formats.groups import Group, grouped, groups_of
+from rampion.store.groups import Group, grouped, groups_of
 from rampion.store.lists import Rows
 from rampion.store.names import Labels
 from rampion.store.text import Texts

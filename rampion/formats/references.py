@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from rampion.errors import FormatError, InputError
 from rampion.formats.files import FilePath, head, lines, replacing, shown
-from rampion.formats.jsonl import WrongError, parsed, segment_id, string
+from rampion.formats.jsonl import parsed
+from rampion.store.records import WrongError, references_in, segment_id
 from rampion.store.text import References, Texts
 
 _NUMBER = re.compile(r"\d{1,18}")
@@ -87,10 +88,7 @@ def _records(path: FilePath) -> dict[str, list[str]]:
         if text:
             try:
                 record = parsed(text)
-                identity, refs = segment_id(record), record.get("refs", [])
-                if not isinstance(refs, list):
-                    raise WrongError("refs is not a list of strings")
-                found.setdefault(identity, []).extend(string(ref, "refs").strip() for ref in refs)
+                found.setdefault(segment_id(record), []).extend(references_in(record))
             except WrongError as wrong:
                 raise FormatError.at(shown(path), line, str(wrong)) from wrong
-    return {identity: [text for text in texts if text] for identity, texts in found.items()}
+    return found

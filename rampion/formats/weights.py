@@ -12,8 +12,8 @@ import numpy as np
 from rampion.errors import FormatError, InputError, StoreError
 from rampion.formats import container
 from rampion.formats.files import FilePath, head, lines, replacing, shown
-from rampion.formats.groups import groups_of
 from rampion.store.features import Features, Weights
+from rampion.store.groups import groups_of
 from rampion.store.text import Texts
 
 KIND = "weights"

@@ -6,21 +6,26 @@ candidates stand as the decoder listed them, merged ones in order of first appea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, NamedTuple
+from os import PathLike
+from types import EllipsisType
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rampion import _kernels
-from rampion.arrays import chained, covers
-from rampion.errors import StoreError
+from rampion.arrays import Index, Selection, chained, covers, place, places_of
+from rampion.errors import InputError, StoreError
 from rampion.store.features import Features
+from rampion.store.frames import rows_of_frame
 from rampion.store.lists import PIECE, Ids, Lists, Offsets, Reals, Rows, first_of_equals
 from rampion.store.names import Names
-from rampion.store.text import Texts
+from rampion.store.records import records_of, rows_of
+from rampion.store.segment import Segment
+from rampion.store.text import References, Texts
 from rampion.threads import each
 
 
@@ -32,8 +37,8 @@ class _Work(NamedTuple):
     values: Reals
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Candidates:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Candidates(Sequence[Segment]):
     """Candidates of many segments. `seen` is the decoding iteration that last produced a candidate."""
 
     lists: Lists
@@ -103,9 +108,128 @@ class Candidates:
             _concatenate([part.seen for part in parts], np.int32),
         )
 
+    @classmethod
+    def from_records(cls, records: Iterable[Mapping[str, Any]]) -> Candidates:
+        """Lists from records in memory, of the shape that JSONL files have (docs/formats.md).
+
+        Parameters
+        ----------
+        records : iterable of dict
+            One a segment: ``{"id": "7", "hyps": [{"text": "...", "feats": {"LM": -3.5}}, ...]}``. A candidate may have
+            a "score", a "note", and "metrics" such as ``{"is_correct": 1}``. What "refs" hold is for
+            `References.from_records`.
+
+        Returns
+        -------
+        Candidates
+            The lists, in the order of the records.
+
+        Raises
+        ------
+        InputError
+            If a record has another shape; the message says which one.
+
+        Examples
+        --------
+        >>> rampion.Candidates.from_records(records)
+        Candidates(2 segments, 4 candidates, 2 dense + 1 sparse features)
+        """
+        if isinstance(records, str | bytes | PathLike | Mapping):
+            raise InputError("records are a list of dicts, one a segment; to read a file use load_nbest")
+        names = Names()
+        return cls.from_rows(names, [[rows_of(records, names)]])[0]
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        segment: str = "id",
+        text: str = "text",
+        features: Sequence[str] | None = None,
+        metrics: Sequence[str] = (),
+        score: str | None = None,
+    ) -> Candidates:
+        """Lists from a data frame that has a candidate a row.
+
+        Parameters
+        ----------
+        frame : data frame
+            Of pandas, Polars or PyArrow, or a dict of columns.
+        segment : str
+            The column that names the segment. Rows of a segment need not stand together.
+        text : str
+            The column of texts.
+        features : sequence of str, optional
+            The columns that are features. By default all columns of numbers that no other parameter names.
+        metrics : sequence of str
+            The columns to tune towards: labels, rewards, human judgements. They are never features.
+        score : str, optional
+            The column of the scores that came with the candidates.
+
+        Returns
+        -------
+        Candidates
+            The lists, in the order in which the segments appear.
+
+        Raises
+        ------
+        InputError
+            If a column is not there, or a value is missing.
+
+        Examples
+        --------
+        >>> import pandas
+        >>> frame = pandas.DataFrame({
+        ...     "id": ["1", "1"], "text": ["4", "5"], "logprob": [-1.5, -0.5], "is_correct": [True, False]})
+        >>> samples = rampion.Candidates.from_frame(frame, metrics=["is_correct"])
+        >>> samples
+        Candidates(1 segments, 2 candidates, 1 dense + 0 sparse features, metrics: is_correct)
+        >>> samples[0][0].features, samples[0][0].metrics
+        ({'logprob': -1.5}, {'is_correct': 1.0})
+        """
+        names = Names()
+        return cls.from_rows(names, [[rows_of_frame(frame, names, segment, text, features, metrics, score)]])[0]
+
+    def to_records(self, references: References | None = None) -> list[dict[str, Any]]:
+        """The lists as records in memory, such as `from_records` takes.
+
+        Parameters
+        ----------
+        references : References, optional
+            References to add to the records under "refs".
+
+        Returns
+        -------
+        list of dict
+            One record a segment.
+
+        Examples
+        --------
+        >>> lists.to_records()[0]["hyps"][0]
+        {'text': 'a cat sits', 'feats': {'LM': -1.0, 'TM': -2.0}}
+        >>> rampion.Candidates.from_records(lists.to_records()).to_records() == lists.to_records()
+        True
+        """
+        found = list(records_of(self.rows(), self.features.names))
+        if references is not None:
+            for record, refs in zip(found, references, strict=True):
+                record["refs"] = refs
+        return found
+
     def __len__(self) -> int:
-        """The number of segments."""
         return len(self.segments)
+
+    def __repr__(self) -> str:
+        dense = self.features.width
+        features = f"{dense} dense + {len(self.features) - dense} sparse features"
+        metrics = f", metrics: {', '.join(self.metrics)}" if self.metrics else ""
+        return f"Candidates({len(self)} segments, {self.size} candidates, {features}{metrics})"
+
+    @property
+    def shape(self) -> tuple[int]:
+        """The number of segments, as NumPy and scikit-learn ask for it."""
+        return (len(self),)
 
     @property
     def size(self) -> int:
@@ -195,13 +319,23 @@ class Candidates:
             seen=self.seen[kept],
         )
 
-    def __getitem__(self, segments: slice | Offsets | Sequence[int]) -> Candidates:
-        """Whole segments, in the order asked for."""
-        chosen = np.arange(len(self.segments))[segments]
+    @overload
+    def __getitem__(self, segments: Index) -> Segment: ...
+
+    @overload
+    def __getitem__(self, segments: Selection | tuple[Selection, EllipsisType]) -> Candidates: ...
+
+    def __getitem__(self, segments: Index | Selection | tuple[Selection, EllipsisType]) -> Segment | Candidates:
+        if isinstance(segments, int | np.integer):
+            return Segment(self, place(segments, len(self)))
+        chosen = places_of(segments[0] if isinstance(segments, tuple) else segments, len(self))
         lengths = np.diff(self.bounds)[chosen]
         bounds = np.concatenate([[0], np.cumsum(lengths)])
         picks = np.arange(bounds[-1]) + np.repeat(self.bounds[:-1][chosen] - bounds[:-1], lengths)
         return self.take(picks, bounds, self.segments.take(chosen))
+
+    def __iter__(self) -> Iterator[Segment]:
+        return (Segment(self, s) for s in range(len(self)))
 
     def at(self, iteration: int) -> Candidates:
         """The same candidates, produced by the decoding iteration given."""

@@ -2,36 +2,110 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import compress
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rampion.arrays import Index, Selection
 from rampion.errors import InputError
 from rampion.store.text import Texts
 
 
-@dataclass(frozen=True, eq=False)
-class Features:
-    """Names in the order of their ids; those below `width` are dense."""
+class Features(Sequence[str]):
+    """The names of features, in the order of their ids; the dense ones come first.
 
-    names: Texts
-    width: int
+    A feature is dense if every candidate has it. Only dense features take room in every candidate.
+
+    Parameters
+    ----------
+    names : Texts
+        The name of every feature.
+    width : int
+        How many of them are dense.
+
+    Examples
+    --------
+    >>> lists.features
+    Features(2 dense + 1 sparse)
+    >>> list(lists.features), lists.features[0], "LM" in lists.features
+    (['LM', 'TM', 'Cat'], 'LM', True)
+    """
+
+    def __init__(self, names: Texts, width: int) -> None:
+        self.names, self.width = names, width
 
     def __len__(self) -> int:
         return len(self.names)
 
+    @overload
+    def __getitem__(self, index: Index) -> str: ...
+
+    @overload
+    def __getitem__(self, index: Selection) -> Texts: ...
+
+    def __getitem__(self, index: Index | Selection) -> str | Texts:
+        return self.names[index]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.ids
+
+    def __repr__(self) -> str:
+        return f"Features({self.width} dense + {len(self) - self.width} sparse)"
+
     @cached_property
     def ids(self) -> dict[str, int]:
+        """The id of every feature, by name."""
         return {name: f for f, name in enumerate(self.names)}
 
     def same(self, other: Features) -> bool:
+        """Whether both have the same names in the same order, and the same of them are dense.
+
+        Parameters
+        ----------
+        other : Features
+            What to compare with.
+
+        Returns
+        -------
+        bool
+            True if ids of one are ids of the other.
+
+        Examples
+        --------
+        >>> lists.features.same(lists[:1].features)
+        True
+        """
         return self is other or (self.width == other.width and self.names == other.names)
 
     def union(self, other: Features) -> tuple[Features, NDArray[np.uint32], NDArray[np.uint32]]:
-        """All features of both, and the new ids of each one's features; dense is what both hold dense."""
+        """All features of both; dense is what both hold dense.
+
+        Parameters
+        ----------
+        other : Features
+            What to add.
+
+        Returns
+        -------
+        features : Features
+            The features of both.
+        mine, theirs : numpy.ndarray of uint32
+            The new id of every feature of this, and of the other.
+
+        Examples
+        --------
+        >>> one, two = (rampion.Weights.from_dict(dict.fromkeys(names, 1.0)).features for names in ("ab", "bc"))
+        >>> both, mine, theirs = one.union(two)
+        >>> list(both), mine.tolist(), theirs.tolist()
+        (['b', 'a', 'c'], [1, 0], [0, 2])
+        """
         if self.same(other):
             same = np.arange(len(self), dtype=np.uint32)
             return self, same, same
@@ -43,19 +117,71 @@ class Features:
         return Features(Texts.from_strings(ids), len(dense)), places[0], places[1]
 
 
-@dataclass(frozen=True, eq=False)
 class Weights(Mapping[str, float]):
-    """One weight for every feature; as a mapping, name to weight."""
+    """One weight for every feature: a mapping from names to numbers.
 
-    features: Features
-    vector: NDArray[np.float64] = field(repr=False)
+    Parameters
+    ----------
+    features : Features
+        The features that have weights.
+    vector : numpy.ndarray of float64
+        The weight of every feature, in the order of the features' ids.
+
+    Examples
+    --------
+    >>> weights = rampion.Weights.from_dict({"LM": 0.5, "TM": 1.0})
+    >>> weights
+    Weights({'LM': 0.5, 'TM': 1})
+    >>> weights["LM"], len(weights), sorted(weights), weights.get("Cat", 0.0), "TM" in weights
+    (0.5, 2, ['LM', 'TM'], 0.0, True)
+    """
+
+    def __init__(self, features: Features, vector: NDArray[np.float64]) -> None:
+        self.features, self.vector = features, vector
 
     @classmethod
     def from_dict(cls, values: Mapping[str, float]) -> Weights:
-        """Weights by name, all of them dense."""
-        return cls(
-            Features(Texts.from_strings(values), len(values)), np.fromiter(values.values(), np.float64, len(values))
-        )
+        """Weights by name, all of dense features.
+
+        Parameters
+        ----------
+        values : mapping of str to float
+            The weight of every feature.
+
+        Returns
+        -------
+        Weights
+            The same weights.
+
+        Raises
+        ------
+        InputError
+            If a weight is not a finite number.
+
+        Examples
+        --------
+        >>> rampion.Weights.from_dict({"LM": 1}).vector
+        array([1.])
+        """
+        vector = np.fromiter(values.values(), np.float64, len(values))
+        for name in compress(values, ~np.isfinite(vector)):
+            raise InputError(f"the weight of {name!r} is {values[name]}; expected a finite number")
+        return cls(Features(Texts.from_strings(values), len(values)), vector)
+
+    def to_dict(self) -> dict[str, float]:
+        """The weights as a plain dict, such as `from_dict` takes.
+
+        Returns
+        -------
+        dict of str to float
+            The weight of every feature.
+
+        Examples
+        --------
+        >>> rampion.Weights.from_dict({"LM": 0.5}).to_dict()
+        {'LM': 0.5}
+        """
+        return dict(zip(self.features, self.vector.tolist(), strict=True))
 
     def __getitem__(self, name: str) -> float:
         return float(self.vector[self.features.ids[name]])
@@ -66,10 +192,39 @@ class Weights(Mapping[str, float]):
     def __len__(self) -> int:
         return len(self.features)
 
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name!r}: {self.vector[f]:.6g}" for f, name in enumerate(self.features[:5]))
+        if len(self) <= 5:
+            return f"Weights({{{shown}}})"
+        dense = self.features.width
+        return f"Weights({{{shown}, ...}}, {dense} dense + {len(self) - dense} sparse)"
+
     def onto(self, features: Features, *, lenient: bool = False) -> NDArray[np.float64]:
-        """The weights in the order of other features; sparse features either side lacks weigh 0.
+        """The weights in the order of other features; sparse features that either side lacks weigh 0.
 
         A dense feature that only one side has is an error, because a weight would be lost or invented.
+
+        Parameters
+        ----------
+        features : Features
+            The features of the lists to score.
+        lenient : bool
+            Whether dense features may differ too.
+
+        Returns
+        -------
+        numpy.ndarray of float64
+            One weight for each of `features`.
+
+        Raises
+        ------
+        InputError
+            If only one side has a dense feature, unless lenient.
+
+        Examples
+        --------
+        >>> rampion.Weights.from_dict({"TM": 1.0, "LM": 0.5}).onto(lists.features)
+        array([0.5, 1. , 0. ])
         """
         if self.features.same(features):
             return self.vector.copy()
@@ -99,7 +254,23 @@ class Weights(Mapping[str, float]):
         return vector
 
     def over(self, earlier: Weights) -> Weights:
-        """These weights, and those of sparse features that the earlier ones alone have."""
+        """These weights, and those of features that only the earlier ones have.
+
+        Parameters
+        ----------
+        earlier : Weights
+            Where to take the weights of other features from.
+
+        Returns
+        -------
+        Weights
+            The union.
+
+        Examples
+        --------
+        >>> rampion.Weights.from_dict({"LM": 1.0}).over(rampion.Weights.from_dict({"LM": 2.0, "Cat": 3.0}))
+        Weights({'LM': 1, 'Cat': 3})
+        """
         ids = self.features.ids
         left = [f for f, name in enumerate(earlier.features.names) if name not in ids]
         if not left:

@@ -2,25 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rampion import _kernels
+from rampion.arrays import Index, Selection, place, places_of
+from rampion.errors import InputError
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Texts:
-    """String i is blob[bounds[i]:bounds[i + 1]]."""
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Texts(Sequence[str]):
+    """A sequence of strings, stored as one block of UTF-8 bytes.
+
+    Parameters
+    ----------
+    blob : numpy.ndarray of uint8
+        The bytes of all strings, one after another.
+    bounds : numpy.ndarray of int64
+        String i is blob[bounds[i]:bounds[i + 1]].
+
+    Examples
+    --------
+    >>> texts = rampion.Texts.from_strings(["a b", "c", ""])
+    >>> texts
+    Texts(3 strings, 4 bytes)
+    >>> len(texts), texts[0], texts[-1], "c" in texts
+    (3, 'a b', '', True)
+    >>> list(texts[:2])
+    ['a b', 'c']
+    """
 
     blob: NDArray[np.uint8]
     bounds: NDArray[np.int64]
 
     @classmethod
     def from_strings(cls, strings: Iterable[str]) -> Texts:
+        """Store strings.
+
+        Parameters
+        ----------
+        strings : iterable of str
+            The strings, in order.
+
+        Returns
+        -------
+        Texts
+            The same strings.
+
+        Examples
+        --------
+        >>> list(rampion.Texts.from_strings(["a", "b c"]))
+        ['a', 'b c']
+        """
         encoded = [string.encode() for string in strings]
         bounds = np.zeros(len(encoded) + 1, np.int64)
         np.cumsum([len(piece) for piece in encoded], out=bounds[1:])
@@ -29,10 +67,35 @@ class Texts:
     def __len__(self) -> int:
         return len(self.bounds) - 1
 
-    def __getitem__(self, index: int) -> str:
-        return self.raw(index).decode()
+    @overload
+    def __getitem__(self, index: Index) -> str: ...
+
+    @overload
+    def __getitem__(self, index: Selection) -> Texts: ...
+
+    def __getitem__(self, index: Index | Selection) -> str | Texts:
+        if isinstance(index, int | np.integer):
+            return self.raw(place(index, len(self))).decode()
+        return self.take(places_of(index, len(self)))
 
     def raw(self, index: int) -> bytes:
+        """The UTF-8 bytes of one string.
+
+        Parameters
+        ----------
+        index : int
+            The place of the string, from 0.
+
+        Returns
+        -------
+        bytes
+            The string, encoded.
+
+        Examples
+        --------
+        >>> rampion.Texts.from_strings(["é"]).raw(0)
+        b'\\xc3\\xa9'
+        """
         return self.blob[self.bounds[index] : self.bounds[index + 1]].tobytes()
 
     def __iter__(self) -> Iterator[str]:
@@ -46,8 +109,27 @@ class Texts:
             and np.array_equal(self.blob, other.blob)
         )
 
+    def __repr__(self) -> str:
+        return f"Texts({len(self)} strings, {int(self.bounds[-1] - self.bounds[0])} bytes)"
+
     def take(self, rows: NDArray[np.int64]) -> Texts:
-        """The strings at `rows`, in that order."""
+        """The strings at some places, in any order and any number of times.
+
+        Parameters
+        ----------
+        rows : numpy.ndarray of int64
+            The places of the strings, from 0.
+
+        Returns
+        -------
+        Texts
+            The strings, in the order of `rows`.
+
+        Examples
+        --------
+        >>> list(rampion.Texts.from_strings(["a", "b", "c"]).take(np.array([2, 0])))
+        ['c', 'a']
+        """
         spans = np.stack([self.bounds[:-1][rows], self.bounds[1:][rows]], axis=1)
         bounds = np.empty(len(rows) + 1, np.int64)
         blob = np.empty(int((spans[:, 1] - spans[:, 0]).sum()), np.uint8)
@@ -55,13 +137,46 @@ class Texts:
         return Texts(blob, bounds)
 
     def part(self, first: int, last: int) -> Texts:
-        """The strings from first to last - 1, over the same bytes."""
+        """The strings from `first` to `last` - 1, over the same bytes: nothing is copied.
+
+        Parameters
+        ----------
+        first, last : int
+            The place of the first string, and the place after the last one.
+
+        Returns
+        -------
+        Texts
+            The strings between.
+
+        Examples
+        --------
+        >>> list(rampion.Texts.from_strings(["a", "b", "c"]).part(1, 3))
+        ['b', 'c']
+        """
         start, end = self.bounds[[first, last]]
         return Texts(self.blob[start:end], self.bounds[first : last + 1] - start)
 
     @classmethod
     def join(cls, parts: Sequence[Texts]) -> Texts:
-        """All strings of all parts, in order."""
+        """All strings of all parts, in order.
+
+        Parameters
+        ----------
+        parts : sequence of Texts
+            What to join.
+
+        Returns
+        -------
+        Texts
+            The strings of the first part, then those of the second, and so on.
+
+        Examples
+        --------
+        >>> one, two = rampion.Texts.from_strings(["a"]), rampion.Texts.from_strings(["b", "c"])
+        >>> list(rampion.Texts.join([one, two]))
+        ['a', 'b', 'c']
+        """
         lengths = [np.diff(part.bounds) for part in parts]
         bounds = np.zeros(sum(map(len, lengths)) + 1, np.int64)
         if parts:
@@ -70,30 +185,147 @@ class Texts:
         return cls(np.concatenate(blobs) if blobs else np.zeros(0, np.uint8), bounds)
 
 
-@dataclass(frozen=True, slots=True)
-class References:
-    """References of every segment: those of segment s are texts[bounds[s]:bounds[s + 1]], at least one each."""
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class References(Sequence[list[str]]):
+    """The references of every segment, a list of strings each.
+
+    Parameters
+    ----------
+    texts : Texts
+        The references of all segments, one after another.
+    bounds : numpy.ndarray of int64
+        The references of segment s are texts[bounds[s]:bounds[s + 1]].
+
+    Examples
+    --------
+    >>> references = rampion.References.from_lists([["a b"], ["c", "c d"]])
+    >>> references
+    References(2 segments, 3 references)
+    >>> references[1], len(references), ["a b"] in references
+    (['c', 'c d'], 2, True)
+    """
 
     texts: Texts
     bounds: NDArray[np.int64]
 
     @classmethod
     def from_lists(cls, segments: Iterable[Sequence[str]]) -> References:
-        lists = [list(segment) for segment in segments]
+        """References from a list of strings for every segment.
+
+        Parameters
+        ----------
+        segments : iterable of list of str
+            The references of the first segment, of the second, and so on.
+
+        Returns
+        -------
+        References
+            The same references.
+
+        Raises
+        ------
+        InputError
+            If a segment has a string where a list of strings is expected.
+
+        Examples
+        --------
+        >>> rampion.References.from_lists([["one reference"], ["this segment", "has two"]])
+        References(2 segments, 3 references)
+        """
+        if isinstance(segments, str):
+            raise InputError(f"references are the string {segments[:60]!r}; {_LISTS}, or use load_references")
+        lists = [_strings(segment, s) for s, segment in enumerate(segments)]
         bounds = np.zeros(len(lists) + 1, np.int64)
         np.cumsum([len(strings) for strings in lists], out=bounds[1:])
         return cls(Texts.from_strings(string for strings in lists for string in strings), bounds)
+
+    @classmethod
+    def from_records(cls, records: Iterable[Mapping[str, Any]]) -> References:
+        """The references that records hold under "refs".
+
+        Parameters
+        ----------
+        records : iterable of dict
+            Records as `Candidates.from_records` takes them, or of the form ``{"id": "7", "refs": ["..."]}``.
+
+        Returns
+        -------
+        References
+            The references of every record, in order.
+
+        Raises
+        ------
+        InputError
+            If a record has no references, or something else than strings.
+
+        Examples
+        --------
+        >>> rampion.References.from_records(records)[0]
+        ['the cat sat']
+        """
+        from rampion.store.records import references_of
+
+        return cls.from_lists(references_of(records))
 
     def __len__(self) -> int:
         return len(self.bounds) - 1
 
     def take(self, segments: NDArray[np.int64]) -> References:
-        """The references of these segments, in that order."""
+        """The references of some segments.
+
+        Parameters
+        ----------
+        segments : numpy.ndarray of int64
+            The places of the segments, from 0.
+
+        Returns
+        -------
+        References
+            The references of these segments, in that order.
+
+        Examples
+        --------
+        >>> list(rampion.References.from_lists([["a"], ["b"], ["c"]]).take(np.array([2, 0])))
+        [['c'], ['a']]
+        """
         counts = np.diff(self.bounds)[segments]
         bounds = np.zeros(len(segments) + 1, np.int64)
         np.cumsum(counts, out=bounds[1:])
         rows = np.arange(bounds[-1]) + np.repeat(self.bounds[:-1][segments] - bounds[:-1], counts)
         return References(self.texts.take(rows), bounds)
 
-    def __getitem__(self, segment: int) -> list[str]:
-        return [self.texts[row] for row in range(self.bounds[segment], self.bounds[segment + 1])]
+    @overload
+    def __getitem__(self, index: Index) -> list[str]: ...
+
+    @overload
+    def __getitem__(self, index: Selection) -> References: ...
+
+    def __getitem__(self, index: Index | Selection) -> list[str] | References:
+        if isinstance(index, int | np.integer):
+            s = place(index, len(self))
+            return list(self.texts.part(self.bounds[s], self.bounds[s + 1]))
+        return self.take(places_of(index, len(self)))
+
+    def __iter__(self) -> Iterator[list[str]]:
+        strings = list(self.texts)
+        return (strings[start:end] for start, end in pairwise(self.bounds.tolist()))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, References) and np.array_equal(self.bounds, other.bounds) and self.texts == other.texts
+
+    def __repr__(self) -> str:
+        return f"References({len(self)} segments, {len(self.texts)} references)"
+
+
+_LISTS = "give a list of strings for every segment, such as [['the reference'], ...]"
+
+
+def _strings(segment: Sequence[str], s: int) -> list[str]:
+    """The references of segment s, which must not be one string: its letters would be references."""
+    if isinstance(segment, str | bytes) or not isinstance(segment, Iterable):
+        raise InputError(f"the references of segment {s} (counted from 0) are {str(segment)[:60]!r}; {_LISTS}")
+    strings = list(segment)
+    for string in strings:
+        if not isinstance(string, str):
+            raise InputError(f"a reference of segment {s} (counted from 0) is {str(string)[:60]!r}; {_LISTS}")
+    return strings

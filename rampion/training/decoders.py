@@ -20,13 +20,12 @@ from typing import Any
 import numpy as np
 
 from rampion.errors import FormatError, InputError
-from rampion.formats import jsonl, read_lists
+from rampion.formats import read_lists
 from rampion.formats import weights as weights_format
 from rampion.formats.files import replacing
 from rampion.protocols import Decoder
 from rampion.store.candidates import Candidates
 from rampion.store.features import Weights
-from rampion.store.names import Names
 from rampion.store.text import Texts
 
 TAIL = 300  # characters of a failed command's last words
@@ -74,9 +73,7 @@ class Function:
             answer = self.function(segment, weights, k)
             return {"id": str(s), "hyps": [{"text": text, "feats": dict(feats)} for text, feats in answer]}
 
-        names = Names()
-        rows = jsonl.rows_of((record(s, segment) for s, segment in enumerate(segments)), names)
-        return Candidates.from_rows(names, [[rows]])[0]
+        return Candidates.from_records(record(s, segment) for s, segment in enumerate(segments))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,10 +16,10 @@ from sacrebleu.metrics import BLEU
 
 from rampion.analysis.inspection import KINDS, examine
 from rampion.errors import InputError
-from rampion.formats.jsonl import rows_of
 from rampion.metrics import named
 from rampion.store.candidates import Candidates
 from rampion.store.names import Names
+from rampion.store.records import rows_of
 from rampion.store.text import References, Texts
 from rampion.training.tuning import judge
 
@@ -28,8 +28,7 @@ TOY = list(toy.task(3, SEGMENTS, K))
 
 
 def lists_of(records):
-    names = Names()
-    return Candidates.from_rows(names, [[rows_of(records, names)]])[0]
+    return Candidates.from_records(records)
 
 
 def refs_of(records):

@@ -13,10 +13,8 @@ from systems import decoder, large, segments
 
 from rampion.errors import InputError
 from rampion.formats import write_lists
-from rampion.formats.jsonl import rows_of
 from rampion.store.candidates import Candidates
 from rampion.store.features import Weights
-from rampion.store.names import Names
 from rampion.store.text import References
 from rampion.training.decoders import Command, FixedLists, Function, decoded
 from rampion.training.loop import train
@@ -38,14 +36,13 @@ ranked = rampion.rerank(lists[order], rampion.load_weights(sys.argv[2]), lenient
 from rampion.formats import write_lists
 from rampion.store.text import Texts
 kept = ranked.keep(ranked.rank() < int(sys.argv[3]))
-kept = kept.take(np.arange(len(kept)), kept.bounds, Texts.from_strings(map(str, range(len(order)))))
+kept = kept.take(np.arange(kept.size), kept.bounds, Texts.from_strings(map(str, range(len(order)))))
 write_lists("-" if len(sys.argv) < 5 else sys.argv[4], kept)
 """
 
 
 def toy_lists():
-    names = Names()
-    return Candidates.from_rows(names, [[rows_of(RECORDS, names)]])[0]
+    return Candidates.from_records(RECORDS)
 
 
 def fixed(folder):

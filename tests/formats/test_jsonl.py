@@ -16,6 +16,7 @@ from rampion.errors import InputError
 from rampion.formats import jsonl
 from rampion.formats.files import Skipped
 from rampion.store.names import Labels, Names
+from rampion.store.records import rows_of
 from rampion.store.text import References, Texts
 
 GOOD = {"id": 7, "hyps": [{"text": "a b", "feats": {"LM": -3.5, "TM": [1, 2]}, "metrics": {"comet": 0.5}, "extra": {}}]}
@@ -42,7 +43,7 @@ def test_any_text_and_any_name_survive(tmp_path_factory, text):
     record = {"id": text, "hyps": [{"text": text, "feats": {text: 1.0}, "note": text, "score": 2}]}
     path = tmp_path_factory.mktemp("round") / "x.jsonl"
     names = Names()
-    rows = jsonl.rows_of([record] if not text.startswith("metric:") else [], names)
+    rows = rows_of([record] if not text.startswith("metric:") else [], names)
     jsonl.write(path, [rows], names.texts())
     if len(rows.texts):
         assert plain(*load(path)) == [(text, text, {text: 1.0}, 2.0, text, {})]
@@ -50,12 +51,12 @@ def test_any_text_and_any_name_survive(tmp_path_factory, text):
 
 def test_records_from_memory():
     names = Names()
-    rows = jsonl.rows_of([GOOD, {"id": "x", "hyps": [{"text": "c", "metrics": {"comet": 1}}]}], names)
+    rows = rows_of([GOOD, {"id": "x", "hyps": [{"text": "c", "metrics": {"comet": 1}}]}], names)
     assert plain([rows], names.texts())[0][:3] == ("7", "a b", {"LM": -3.5, "TM[0]": 1.0, "TM[1]": 2.0})
     assert rows.metrics["comet"].tolist() == [0.5, 1.0]
     assert np.isnan(rows.scores).all()
     with pytest.raises(InputError, match=r"record 1: segment 7 stands in the list already"):
-        jsonl.rows_of([GOOD, GOOD], Names())
+        rows_of([GOOD, GOOD], Names())
 
 
 def changed(**hyp):
@@ -164,6 +165,6 @@ def test_a_name_that_is_taken(tmp_path):
 
 
 def test_a_feature_that_is_called_like_a_metric(tmp_path):
-    rows = jsonl.rows_of([GOOD], Names())
+    rows = rows_of([GOOD], Names())
     with pytest.raises(InputError, match="no feature may be called metric:x"):
         jsonl.write(tmp_path / "x", [rows], Texts.from_strings(["metric:x", "b", "c"]))

@@ -23,10 +23,9 @@ import rampion
 from rampion import Candidates, References, errors
 from rampion.citations import BIBTEX
 from rampion.cli import app
-from rampion.formats import jsonl, nbest, references
+from rampion.formats import nbest, references
 from rampion.losses.contrast import LOSSES
 from rampion.metrics import METRICS
-from rampion.store.names import Names
 from rampion.training.recipes import RECIPES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -91,9 +90,8 @@ def test_code_runs_and_prints_what_the_page_says(page, tmp_path, monkeypatch):
 
 def test_the_example_of_the_package_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    names = Names()
     records = list(task(seed=1, segments=6, k=5))
-    lists = Candidates.from_rows(names, [[jsonl.rows_of(records, names)]])[0]
+    lists = Candidates.from_records(records)
     nbest.write("dev.nbest.gz", [lists.rows()], lists.features.names)
     references.write(["dev.en.0", "dev.en.1"], References.from_lists(record["refs"] for record in records))
     example = textwrap.dedent("\n".join(re.findall(r"^ {4}.*", inspect.getdoc(rampion), re.MULTILINE)))

@@ -14,10 +14,10 @@ from rampion.decoder.text.toy import INITIAL, task
 
 from rampion.cli import main
 from rampion.formats import read_lists, references, write_lists
-from rampion.formats.jsonl import rows_of
 from rampion.formats.jsonl import write as write_jsonl
 from rampion.store.candidates import Candidates
 from rampion.store.names import Names
+from rampion.store.records import rows_of
 from rampion.store.text import References
 
 # A process of its own runs on the compiled kernels, which say nothing on stderr, and with Python's own buffers.

@@ -8,19 +8,16 @@ import numpy as np
 from rampion.decoder.text import toy as lists
 from strategies import random_store
 
-from rampion.formats.jsonl import rows_of
 from rampion.metrics import Column
 from rampion.metrics.judging import Batch, Stakes
 from rampion.store.candidates import Candidates
-from rampion.store.names import Names
 from rampion.store.text import References
 
 
 @cache
 def toy(segments=60, k=20):
-    records, names = list(lists.task(3, segments, k)), Names()
-    references = References.from_lists(record["refs"] for record in records)
-    return Candidates.from_rows(names, [[rows_of(records, names)]])[0], references
+    records = list(lists.task(3, segments, k))
+    return Candidates.from_records(records), References.from_records(records)
 
 
 def task(seed, segments=6, width=2, sparse=6):

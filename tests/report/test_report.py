@@ -25,7 +25,6 @@ from rampion.report.explorer import Judged, Looks, bends, levels, packed, rounds
 from rampion.report.markup import tag
 from rampion.runs.folder import RunFolder
 from rampion.runs.sets_run import Run
-from rampion.store.names import Names
 from rampion.store.text import References, Texts
 
 HOSTILE = "</script><script>alert(1)</script><!-- \"'& \u2028 <b onclick=x> \x00 שלום"
@@ -174,7 +173,7 @@ def synthetic(segments: int, size: int, rounds: int) -> Judged:
     rng = np.random.default_rng(1)
     words = np.array([f"word{n}" for n in range(3000)])
     texts = Texts.from_strings(" ".join(words[row]) for row in rng.integers(0, 3000, (segments * size, 12)))
-    names, from_names = Names(), 14
+    from_names = 14
     records = [
         {"id": str(s), "hyps": [
             {"text": texts[s * size + i], "feats": dict(zip(map(str, range(from_names)), row.tolist(), strict=True))}
@@ -182,9 +181,7 @@ def synthetic(segments: int, size: int, rounds: int) -> Judged:
         ]}
         for s in range(segments)
     ]  # fmt: skip
-    from rampion.formats.jsonl import rows_of
-
-    lists = Candidates.from_rows(names, [[rows_of(records, names)]])[0]
+    lists = Candidates.from_records(records)
     references = References(texts.take(np.arange(segments) * size), np.arange(segments + 1))
     weights = {f"round {n}": rng.normal(size=from_names) for n in range(rounds)}
     return Judged(judge(lists, references, "bleu").batch(lists), references, weights, "round 0", 10.0)

@@ -13,6 +13,7 @@ from strategies import random_store, stores
 
 from rampion.errors import StoreError
 from rampion.store.candidates import Candidates
+from rampion.store.features import Features
 from rampion.store.text import Texts
 
 seeds = st.integers(0, 2**32).map(np.random.default_rng)
@@ -165,7 +166,7 @@ def test_millions_of_features():
     store = random_store(random, [3, 4], 2, 50)
     names = Texts.from_strings(f"f{j}" for j in range(2_000_000))
     lists = store.lists._replace(features=(store.lists.features + np.uint32(1_999_000)).astype(np.uint32))
-    wide = replace(store, lists=lists, features=replace(store.features, names=names))
+    wide = replace(store, lists=lists, features=Features(names, store.features.width))
     slopes = random.normal(size=len(wide))
     gradient = wide.gather(slopes)
     assert np.flatnonzero(gradient).max() > 1_999_000

@@ -13,14 +13,12 @@ from rampion.decoder.text.toy import task
 import rampion
 from rampion.citations import BIBTEX
 from rampion.errors import InputError, RecipeError, TuningError
-from rampion.formats.jsonl import rows_of
 from rampion.losses.contrast import LOSSES
 from rampion.losses.expectation import Risk
 from rampion.optim.solvers import Cccp, Descent, Lbfgs
 from rampion.optim.updates import Sgd
 from rampion.store.candidates import Candidates
 from rampion.store.features import Weights
-from rampion.store.names import Names
 from rampion.training.decoders import FixedLists
 from rampion.training.loop import refuse_collapsed, train
 from rampion.training.policies import Merge
@@ -114,8 +112,7 @@ def test_a_metric_column_can_be_the_cost():
     for record in records:
         for hyp in record["hyps"]:
             hyp["metrics"] = {"comet": 1 / (1 + len(hyp["text"].split()))}
-    names = Names()
-    lists = Candidates.from_rows(names, [[rows_of(records, names)]])[0]
+    lists = Candidates.from_records(records)
     tuned = tune(lists, metric="metric:comet", rounds=30)
     assert tuned.before.chosen < tuned.after.chosen == pytest.approx(tuned.after.oracle, rel=0.02)
     with pytest.raises(InputError, match="no metric column 'bleurt'; they have: comet"):
