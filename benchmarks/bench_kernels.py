@@ -9,7 +9,7 @@ import json
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from itertools import pairwise
@@ -359,7 +359,7 @@ def mira(load: Load) -> Race:
 
 def rank(load: Load) -> Race:
     """A Costmargin pass over relevant sets."""
-    return rank_race(load, "rank", astuple(COSTMARGIN))
+    return rank_race(load, "rank", COSTMARGIN.packed)
 
 
 def regress(load: Load) -> Race:

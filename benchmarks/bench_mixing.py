@@ -24,15 +24,15 @@ from rampion.executors.dask import Cluster
 from rampion.executors.local import Local
 from rampion.formats import container
 from rampion.losses.ranking import COSTMARGIN
-from rampion.optim.online_sgd import Passes
+from rampion.optim.online_sgd import OnlineSgd, SetWeights
 from rampion.sets.files import KIND, Sets
 from rampion.sets.packed import numbering
 from rampion.sets.selection import Numbers, Packing
 from rampion.training.mixing import Here, Learner, Mixing
 
 CUTS = [0, TRUTHS, 12, 19, 20]  # candidates of the truths, of 000, and so on
-SOLVER = Passes(rate=0.01, epochs=6, shards=2)
-PACKING = Packing(COSTMARGIN, (), {}, True)
+SOLVER = OnlineSgd(rate=0.01, epochs=6, shards=2)
+PACKING = Packing(COSTMARGIN.packed, (), {}, True)
 
 
 def written(folder: Path, sentences: int) -> tuple[Sets, Numbers]:
@@ -57,9 +57,10 @@ def timed(name: str, learner: Learner, sets: Sets, numbers: Numbers, workers: Cl
     """Train; the weights."""
     told, before = [perf_counter()], kilobytes()
     learner.pack(sets, PACKING.ordered(sets.parts), numbers)
-    packed, start = perf_counter() - told[0], np.zeros(numbers.awake + 1, np.float32)
+    packed, start = perf_counter() - told[0], SetWeights(np.zeros(numbers.awake + 1, np.float32), np.zeros(0))
     told.append(perf_counter())
-    weights, _ = learner.learn(1, start, np.zeros(0), lambda *_: told.append(perf_counter()))
+    batch = learner.batch(1)
+    weights, *_ = SOLVER.solve(COSTMARGIN, batch, start, None, lambda *_: told.append(perf_counter()))
     first, *epochs = np.diff(told[1:])
     here = (kilobytes() - before) / 2**10
     pids = [nanny.pid for nanny in workers.own.workers.values()] if workers else []
@@ -90,10 +91,10 @@ def main() -> None:
             ("Dask, 2 workers", Cluster(workers=2)),
         ):  # fmt: skip
             if executor is None:
-                results[name] = timed(name, Here(PACKING, SOLVER, sentences, None, 2), sets, numbers, None)
+                results[name] = timed(name, Here(PACKING, sentences, None, 2), sets, numbers, None)
                 continue
             with Coordinator(executor, Room(path / name)) as coordinator:
-                learner = Mixing(coordinator, PACKING, SOLVER, sentences)
+                learner = Mixing(coordinator, PACKING, sentences)
                 results[name] = timed(name, learner, sets, numbers, executor if isinstance(executor, Cluster) else None)
         if len(set(results.values())) != 1:
             raise SystemExit("the weights differ")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import resource
 import sys
 from collections.abc import Callable
-from dataclasses import astuple, replace
+from dataclasses import replace
 from time import process_time
 from typing import NamedTuple
 
@@ -22,7 +22,7 @@ from relevant_sets import PAPER, TRUTHS, RelevantSets
 
 from rampion import _kernels
 from rampion.losses.ranking import COSTMARGIN
-from rampion.optim.online_sgd import Passes, Room
+from rampion.optim.online_sgd import Here, OnlineSgd, Room, SetWeights
 from rampion.sets.packed import Fresh, Slabs, numbering
 from rampion.store.keys import Keys
 
@@ -83,10 +83,10 @@ def total(seconds: dict[int, float]) -> float:
 def train(slabs: Slabs) -> tuple[float, str]:
     """Seconds of a training, and how many of the visits of its first and last epoch moved the weights."""
     shares: list[float] = []
-    weights = np.zeros(slabs.awake + 1, np.float32)
+    weights = SetWeights(np.zeros(slabs.awake + 1, np.float32), np.zeros(0))
     start = process_time()
-    Passes(rate=RATE, epochs=EPOCHS).solve(
-        COSTMARGIN, slabs, weights, np.zeros(0), lambda epoch, loss, moved: shares.append(moved / len(slabs.truths))
+    OnlineSgd(rate=RATE, epochs=EPOCHS).solve(
+        COSTMARGIN, Here(slabs), weights, None, lambda epoch, found: shares.append(found.moved / len(slabs.truths))
     )
     return process_time() - start, f"{100 * shares[0]:.1f} to {100 * shares[-1]:.1f}"
 
@@ -95,7 +95,7 @@ def own(slabs: Slabs, portable: bool) -> Epoch:
     room, none = Room.of(slabs), np.zeros(0)
 
     def epoch(order: Order, weights: Singles) -> int:
-        return int(_kernels.rank(slabs, order, astuple(COSTMARGIN), (GENTLE, 0.0), weights, none, portable, room)[1])
+        return int(_kernels.rank(slabs, order, COSTMARGIN.packed, (GENTLE, 0.0), weights, none, portable, room)[1])
 
     return epoch
 

@@ -17,7 +17,7 @@ from rampion.decoder.text.language import Language
 from relevant_sets import PAPER
 
 from rampion.runs.sets_run import Run
-from rampion.training.recipes import SETS
+from rampion.training.recipes import RECIPES
 from rampion.training.relevant import Iteration, Lines, Text, train
 
 INVENTED, HELD_OUT, REFERENCES = 50_000, 200, 4
@@ -31,7 +31,7 @@ def rows_of(corpus: Path, folder: Path, pairs: int) -> list[tuple[Iteration, flo
     learn, dev, test = (Lines(part.source, part.references) for part in parts if part)
     text = Text(learn.first(pairs), dev.first(HELD_OUT), test.first(HELD_OUT))
     decoder = system.decoder("LM,all", threads=THREADS)
-    recipe = SETS["costmargin"].set(iterations=SHORT)
+    recipe = RECIPES["costmargin"].set(iterations=SHORT)
     run = Run.begin(folder / "run", recipe.settings(), [], {"corpus": text.fingerprint})
     rows: list[tuple[Iteration, float]] = []
     stamps = [process_time()]

@@ -85,7 +85,8 @@ def steps(folder: Path) -> list[dict[str, Any]]:
     from rampion.store.candidates import Candidates
     from rampion.store.features import Weights
     from rampion.training.loop import ignore, learn
-    from rampion.training.tuning import judge, recipe_named
+    from rampion.training.recipes import recipe_named
+    from rampion.training.tuning import judge
 
     done("imports")
     nbest, refs, initial = files(folder)

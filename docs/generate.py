@@ -68,30 +68,6 @@ def recipes() -> str:
     return table(["recipe", "raises", "lowers", "solver", "policy", "cost", "cite", "note"], rows)
 
 
-def sets() -> str:
-    """The recipes of relevant sets."""
-    from dataclasses import MISSING, fields
-
-    from rampion.training.recipes import SETS, SetRecipe, described_set
-
-    source = (ROOT / "rampion/training/recipes.py").read_text("utf-8").splitlines()
-    lines = {name: next(n for n, line in enumerate(source, 1) if f'"{name}":' in line) for name in SETS}
-    usual = {field.name: field.default for field in fields(SetRecipe) if field.default not in (MISSING, "")}
-    usual |= {field.name: field.default for field in fields(SETS["costmargin"].solver)}
-    told = [*usual.keys() - {"learn", "cite"}]
-    rows = [
-        [f"[`{name}`](../rampion/training/recipes.py#L{lines[name]})", f"`{row['loss']}`", row["truth"], row["learn"],
-         ", ".join(f"{setting} {shown(value)}" for setting, value in recipe.settings().items()
-                   if setting in told and usual[setting] != value),
-         f"`{row['cite']}`", row["note"]]
-        for name, recipe in SETS.items()
-        for row in [described_set(recipe)]
-    ]  # fmt: skip
-    alike = ", ".join(f"{name} {shown(value)}" for name, value in usual.items() if name in told)
-    head = ["recipe", "loss of a truth", "truth", "learns", "settings", "cite", "note"]
-    return f"Unless a row says otherwise: {alike}.\n\n{table(head, rows)}"
-
-
 def algorithms() -> str:
     """The recipes, briefly."""
     from rampion.training.recipes import RECIPES, described
@@ -103,7 +79,7 @@ def algorithms() -> str:
 
 def sides(row: dict[str, str]) -> tuple[str, str]:
     """What a contrast raises and lowers, or the name of any other loss."""
-    return (row["up"], row["down"]) if row["up"] else ("–", f"`{row['down'].partition('(')[0]}`")
+    return (row["up"], row["down"]) if row["up"] else ("–", f"`{row['down']}`")
 
 
 def cost(recipe: Any) -> str:
@@ -131,13 +107,14 @@ def shown(value: Any) -> str:
 
 def losses() -> str:
     from rampion.losses.contrast import LOSSES
+    from rampion.losses.ranking import RANKINGS
     from rampion.training.recipes import RECIPES, described
 
     rows = []
-    for name, loss in LOSSES.items():
+    for name, loss in {**LOSSES, **RANKINGS}.items():
         used = [recipe for recipe, row in RECIPES.items() if row.loss == loss]
         row = described(RECIPES[used[0]])
-        value = f"−{formula(loss.up)} + {formula(loss.down)}"
+        value = f"−{formula(loss.up)} + {formula(loss.down)}" if name in LOSSES else f"`{loss.formula}`"
         rows.append([f"`{name}`", value, *sides(row), "yes" if loss.smooth else "no", code(used)])
     return table(["loss", "value of a list", "raises", "lowers", "smooth", "recipes"], rows)
 
@@ -371,6 +348,7 @@ def measured() -> str:
     from rampion.analysis.significance import paired_bootstrap, spread
     from rampion.cli.demo_lists import lists as run_demo
     from rampion.training.comparison import random
+    from rampion.training.recipes import recipes_of
 
     with tempfile.TemporaryDirectory() as folder:
         run_demo(seed=1, segments=800, k=100, out=Path(folder), as_json=True)
@@ -387,7 +365,7 @@ def measured() -> str:
     first = statistics[rampion.pick(test, start)]
     rows = [["initial weights", f"{seen.corpus_score(rampion.pick(dev, start)):.2f}",
              f"{metric.score(first.sum(axis=0)):.2f}", "", "", "", "1", ""]]  # fmt: skip
-    for name, recipe in rampion.RECIPES.items():
+    for name, recipe in recipes_of("lists").items():
         begun = process_time()
         drawn = [recipe.set(seed=seed) for seed in SEEDS] if random(recipe) else [recipe]
         task = split if recipe.keep == "dev" else whole
@@ -416,7 +394,7 @@ def demonstrated() -> str:
 PARTS: dict[str, Callable[[], str]] = {
     part.__name__: part
     for part in (
-        *(recipes, sets, algorithms, settings, losses, metrics, rooms, kernels, decoder_rooms, decoder_kernels),
+        *(recipes, algorithms, settings, losses, metrics, rooms, kernels, decoder_rooms, decoder_kernels),
         *(errors, names, commands, speed),
     )
 }

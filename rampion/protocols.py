@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from rampion.metrics.judging import Batch, Stakes
+    from rampion.metrics.judging import Stakes
     from rampion.sets.records import Fired, Keyed, KeyRow
     from rampion.store.candidates import Candidates
     from rampion.store.features import Weights
     from rampion.store.text import References, Texts
 
 Reals = NDArray[np.float64]
-Watch = Callable[[int, Reals], None]  # told the round and the weights after it
+Form = Literal["lists", "sets"]  # the candidates that a solver works on: lists, or packed relevant sets
+B = TypeVar("B", contravariant=True)
+W = TypeVar("W")
+Watcher = Callable[[int, W], None]  # receives the number of every round and the weights after it
+Watch = Watcher[Reals]
 
 
 class Decoder(Protocol):
@@ -61,6 +65,7 @@ class Loss(Protocol):
     """Scores and costs in, value and slopes out; it never sees a feature or a weight."""
 
     scope: ClassVar[Literal["segment", "corpus"]] = "segment"  # a sum over segments, or not
+    relative: ClassVar[bool] = True  # whether it stays the same when all scores of a list rise alike
 
     @property
     def smooth(self) -> bool:
@@ -92,17 +97,25 @@ class Pace(Protocol):
     def curvature(self) -> float: ...
 
 
-class Solver(Protocol):
+class Solver(Protocol[B, W]):
     """Moves weights to where a loss over a batch is small; the pull of L2 is towards `origin`."""
+
+    form: ClassVar[Form] = "lists"  # what its batches hold
 
     def check(self, loss: Loss) -> None:
         """Raise RecipeError if this solver cannot minimise this loss."""
         ...
 
-    def solve(self, loss: Loss, batch: Batch, weights: Reals, origin: Reals, watch: Watch | None = None) -> Reals: ...
+    def solve(self, loss: Loss, batch: B, weights: W, origin: W, watch: Watcher[W] | None = None) -> W: ...
 
 
 class Policy(Protocol):
-    """Which candidates to learn from, when lists come anew in every decoding iteration."""
+    """Which candidates to learn from, when they come anew in every decoding iteration."""
+
+    form: ClassVar[Form] = "lists"  # how they are kept
+
+
+class ListPolicy(Policy, Protocol):
+    """A policy that keeps lists in memory."""
 
     def absorb(self, kept: Candidates | None, fresh: Candidates, iteration: int) -> Candidates: ...

@@ -222,10 +222,10 @@ class Tour:
     def trained(self) -> Run:
         """The run on relevant sets."""
         from rampion.runs.sets_run import Run
-        from rampion.training.recipes import SETS
+        from rampion.training.recipes import RECIPES
         from rampion.training.relevant import Lines, Text, train
 
-        recipe = SETS["costmargin"].set(iterations=self.plan.iterations, rate=RATE)
+        recipe = RECIPES["costmargin"].set(iterations=self.plan.iterations, rate=RATE)
         text = Text(
             *(Lines(one.source, one.references) for one in (self.lessons, self.invented.dev, self.invented.test))
         )

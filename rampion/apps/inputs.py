@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from rampion.console import note
 from rampion.errors import InputError, RecipeError
@@ -16,9 +16,8 @@ if TYPE_CHECKING:
     from rampion.store.candidates import Candidates
     from rampion.store.features import Features, Weights
     from rampion.store.text import References, Texts
-    from rampion.training.recipes import Recipe, Settings
+    from rampion.training.recipes import Recipe
 
-AnyRecipe = TypeVar("AnyRecipe", bound="Settings")
 OF_DECODERS = ("k", "iterations", "still")  # settings that lists from files leave without effect
 
 
@@ -127,10 +126,10 @@ def _values(name: str, text: str) -> list[str]:
 
 def _recipes_with(names: str, settings: Sequence[str]) -> dict[str, Recipe]:
     """One recipe, several with a comma between, or all; of several each takes the settings that it has."""
-    from rampion.training.recipes import RECIPES
-    from rampion.training.tuning import recipe_named
+    from rampion.training.recipes import recipe_named, recipes_of
 
-    chosen = {name: recipe_named(name) for name in (RECIPES if names == "all" else names.split(","))}
+    asked = recipes_of("lists") if names == "all" else names.split(",")
+    chosen = {name: recipe_named(name, "lists") for name in asked}
     if len(chosen) == 1:
         return {name: changed(recipe, settings) for name, recipe in chosen.items()}
     known = {name: recipe.settings() for name, recipe in chosen.items()}
@@ -156,7 +155,7 @@ def seeds_of(seeds: str | None) -> list[int]:
     return numbers
 
 
-def changed(recipe: AnyRecipe, settings: Sequence[str], barred: Sequence[str] = OF_DECODERS) -> AnyRecipe:
+def changed(recipe: Recipe, settings: Sequence[str], barred: Sequence[str] = OF_DECODERS) -> Recipe:
     """The recipe with other settings, `name=value`; a value is read as the kind of value that it replaces."""
     present = recipe.settings()
     for setting in settings:

@@ -17,8 +17,7 @@ def cite(
 ) -> None:
     """Print BibTeX for a recipe and the metrics it is judged by."""
     from rampion.citations import BIBTEX, METRICS
-    from rampion.training.recipes import SETS
-    from rampion.training.tuning import recipe_named
+    from rampion.training.recipes import recipe_named
 
-    keys = dict.fromkeys(((SETS.get(recipe) or recipe_named(recipe)).cite, *METRICS) if recipe else BIBTEX)
+    keys = dict.fromkeys((recipe_named(recipe).cite, *METRICS) if recipe else BIBTEX)
     typer.echo("\n\n".join(BIBTEX[key] for key in keys))

@@ -50,10 +50,10 @@ def loop(
     """Decode, learn, and decode again; a line an iteration."""
     from rampion.runs.lists_run import Loop
     from rampion.training.loop import answer, train
-    from rampion.training.recipes import looped
-    from rampion.training.tuning import policy_named, recipe_named
+    from rampion.training.recipes import looped, recipe_named
+    from rampion.training.tuning import policy_named
 
-    chosen = changed(looped(recipe_named(recipe)), settings, barred=())
+    chosen = changed(looped(recipe_named(recipe, "lists")), settings, barred=())
     if policy:
         chosen = replace(chosen, policy=policy_named(policy))
     text = _text("the text to tune on", lists, refs, chosen.metric, chosen.alpha, wanted.longest)

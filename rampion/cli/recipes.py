@@ -16,37 +16,25 @@ def recipes(
     name: Annotated[str | None, typer.Argument(help="One recipe, to see its settings.", show_default=False)] = None,
     as_json: Json = False,
 ) -> None:
-    """Show the algorithms: those that learn from lists, and those that learn from relevant sets."""
-    from rampion.training.recipes import RECIPES, SETS, described, described_set
-    from rampion.training.tuning import recipe_named
+    """Show the algorithms: those with OnlineSgd learn from relevant sets, all others from lists."""
+    from rampion.training.recipes import RECIPES, described, recipe_named
 
     rows = {known: described(recipe) for known, recipe in RECIPES.items()}
-    sets = {known: described_set(recipe) for known, recipe in SETS.items()}
     if name:
-        recipe = SETS[name] if name in SETS else recipe_named(name)
-        facts = (rows | sets)[name] | recipe.settings()
+        recipe = recipe_named(name)
+        facts = rows[name] | recipe.settings()
         if as_json:
             console.show_json(facts)
         else:
             console.show([(fact, _shown(value)) for fact, value in facts.items()], [name, ""])
         return
     if as_json:
-        whole = {known: row | RECIPES[known].settings() for known, row in rows.items()}
-        console.show_json(whole | {known: row | SETS[known].settings() for known, row in sets.items()})
+        console.show_json({known: row | RECIPES[known].settings() for known, row in rows.items()})
         return
     console.show(
-        [
-            (known, row["up"], row["down"] if row["up"] else type(RECIPES[known].loss).__name__, row["solver"])
-            for known, row in rows.items()
-        ],
+        [(known, row["up"], row["down"], row["solver"]) for known, row in rows.items()],
         ["recipe", "raise", "lower", "solver"],
-        title="rampion tune: from lists",
-    )
-    typer.echo()
-    console.show(
-        [(known, row["loss"], row["truth"], row["learn"]) for known, row in sets.items()],
-        ["recipe", "loss", "truth", "learns"],
-        title="rampion train: from relevant sets",
+        title="rampion tune: from lists; rampion train: from relevant sets (OnlineSgd)",
     )
 
 

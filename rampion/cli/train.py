@@ -6,7 +6,7 @@ import math
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -18,6 +18,7 @@ from rampion.cli.options import Json
 from rampion.threads import processors
 
 if TYPE_CHECKING:
+    from rampion.training.policies import RelevantSets
     from rampion.training.relevant import Iteration
 
 EXAMPLE = """
@@ -35,7 +36,8 @@ EXAMPLE = """
 
   rampion train corpus --out both --features seven,all --base run --recipe costmargin-dense   (on top of frozen weights)
 """
-FREE = ("corpus", "system", "iterations", "threads", "memory", "base", "executor")  # what may change when a run goes on
+# What may change when a run goes on.
+FREE = ("corpus", "system", "iterations", "threads", "memory", "base_run", "executor")
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
@@ -153,29 +155,26 @@ def train(
     from rampion.decoder.block_decoder import features_of
     from rampion.decoder.remote import SIZE, Spread
     from rampion.decoder.system import BLOCKS, MODEL, Settings, System
-    from rampion.errors import RecipeError
     from rampion.report.charts import check_name, write_lines
     from rampion.runs.folder import RunFolder
     from rampion.runs.sets_run import Run
     from rampion.training.memory import need
-    from rampion.training.recipes import SETS
+    from rampion.training.recipes import recipe_named
     from rampion.training.relevant import Frozen, Lines, Text
     from rampion.training.relevant import train as learn
 
     if curves:
         check_name(curves)
-    if recipe not in SETS:
-        raise RecipeError(f"no recipe {recipe!r} learns from relevant sets; there are {', '.join(SETS)}")
     shorthand = {"iterations": iterations, "k": k, "seed": seed, "shards": shards, "window": window}
-    chosen = changed(SETS[recipe], set_ or [], barred=())
+    chosen = changed(recipe_named(recipe, "sets"), set_ or [], barred=())
     chosen = chosen.set(**{name: value for name, value in shorthand.items() if value is not None})
-    order = order_of(reordering)
+    policy, order = cast("RelevantSets", chosen.policy), order_of(reordering)
     limit, weights = _bytes(memory), dict(map(_fixed, fixed or []))
     threads = threads or processors()
     below = Run.open(base) if base else None
     frozen = below.keyed() if below else None
     features = ",".join([*(name for name in weights if name not in features.split(",")), features])
-    Frozen.of(chosen, features_of(features)[0], weights, frozen)
+    Frozen.of(policy, features_of(features)[0], weights, frozen)
     if not resume:
         RunFolder(out).refuse_begun()
     with progress() as watch:
@@ -183,12 +182,13 @@ def train(
         made = System.prepare(corpus, home, Settings(pair, least=least), threads=threads, progress=watch)
     parts = {"train": made.corpus.train, "dev": made.corpus.dev, "test": made.corpus.test}
     lines = {name: Lines(part.source, part.references) for name, part in parts.items() if part}
-    text = Text(lines[chosen.text], lines["dev"], lines["test"])
+    text = Text(lines[policy.text], lines["dev"], lines["test"])
     text = text._replace(learn=text.learn.first(pairs or len(text.learn.source)))
     fits = need(chosen, len(text.learn.source)).fits(limit)
     asked = {
         "corpus": corpus, "recipe": recipe, "features": features, "reordering": reordering, "fixed": fixed or [],
-        "base": str(base.absolute()) if base else None, "pairs": pairs, "beam": beam, "options": options, "pair": pair,
+        "base_run": str(base.absolute()) if base else None, "pairs": pairs, "beam": beam, "options": options,
+        "pair": pair,
         "least": least, "system": str(system.absolute()) if system else None, "memory": memory, "threads": threads,
         "executor": executor,
     }  # fmt: skip

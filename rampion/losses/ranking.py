@@ -1,35 +1,127 @@
-"""Ranking inside relevant sets: a truth and its alternatives, told apart by a margin that the metric may stake (S10.5).
+"""Ranking inside a list: a truth and its alternatives, told apart by a margin that the metric may stake (S10.5).
 
-The loss of a truth s is the worst over the alternatives m of stake * slack, or stake * slack_+^2, where
+The truth of a list is its candidate of least cost, the alternatives are the others. The loss of a truth s is the worst
+over its alternatives m of stake * slack, or stake * slack_+^2, where
 
-    stake = gain_s - gain_m, or 1        slack = margin - (score_s - score_m)
+    stake = gain_s - gain_m, or 1        slack = margin - (score_s - score_m)        gain = -cost
 
-and a step raises s and lowers that m by the stake, times slack_+ if squared (the constant 2 is part of the rate).
+Online, over packed sets, a step raises s and lowers that m by the stake, times slack_+ if squared: there the constant 2
+of the derivative is part of the rate, and gains are those that were recorded (S10.8).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rampion.metrics.judging import Stakes
+from rampion.protocols import Loss
+
+Reals = NDArray[np.float64]
+
+
+class PackedLoss(NamedTuple):
+    """A loss in numbers, as the kernel of packed sets takes it; sense 0 is least squares, which knows no truths."""
+
+    margin: float
+    staked: bool
+    squared: bool
+    sense: int
+    every: bool
+
+    @property
+    def apart(self) -> bool:
+        """Whether truths are no alternatives. Without a margin they are, behind the bag: where weights of 0 make all
+        equal it is the bag that is too high, and where a truth scores best nothing moves (S10.9)."""
+        return self.margin > 0
 
 
 @dataclass(frozen=True, slots=True)
-class Ranking:
-    """One alternative a truth: the most violating one, or for sense = -1 the least."""
+class Ranking(Loss):
+    """One alternative for each truth: the one that violates the margin most, or for sense = -1 least."""
 
     margin: float = 1.0
     staked: bool = True  # alternatives that gain no less than the truth are passed over, others weigh what they lack
     squared: bool = True
     sense: Literal[1, -1] = 1
     every: bool = False  # all truths, each against its own alternative, instead of the best one
+    smooth = False
+
+    @property
+    def packed(self) -> PackedLoss:
+        return PackedLoss(self.margin, self.staked, self.squared, self.sense, self.every)
+
+    @property
+    def formula(self) -> str:
+        """The loss of a truth; dg and ds are the differences of gains and scores."""
+        slack = f"({self.margin:g}-ds)" if self.margin else "-ds"
+        return f"{'max' if self.sense > 0 else 'min'} {'dg ' * self.staked}{slack}{'+^2' * self.squared}"
+
+    def slopes(self, stakes: Stakes, scores: Reals) -> tuple[float, Reals]:
+        total, slopes = 0.0, np.zeros(len(scores))
+        for start, end in pairwise(stakes.bounds.tolist()):
+            if start < end:
+                total += self._rank(stakes.costs[start:end], scores[start:end], slopes[start:end])
+        return total, slopes
+
+    def _rank(self, costs: Reals, scores: Reals, slopes: Reals) -> float:
+        """The loss of one list; its slopes are added."""
+        best = np.flatnonzero(costs == costs.min())
+        truths, total = best if self.every else best[:1], 0.0
+        rivals = np.ones(len(costs), bool)
+        rivals[truths] = not self.packed.apart
+        for s in truths.tolist():
+            stake = costs - costs[s] if self.staked else np.ones(len(costs))
+            slack = self.margin - (scores[s] - scores)
+            if self.squared:
+                slack = np.maximum(slack, 0.0)
+            able = np.flatnonzero(rivals & (stake > 0))
+            values = stake[able] * (slack[able] ** 2 if self.squared else slack[able])
+            if not len(able):
+                continue
+            m = int(able[(self.sense * values).argmax()])
+            step = float(stake[m] * (2 * slack[m] if self.squared else 1.0)) / len(truths)
+            total += float(values[able == m][0]) / len(truths)
+            slopes[s] -= step
+            slopes[m] += step
+        return total
 
 
 @dataclass(frozen=True, slots=True)
-class Regression:
-    """Least squares of scores against gains, over all candidates: the idea that S10.5 rejects."""
+class Regression(Loss):
+    """Least squares of scores against gains, the mean over all candidates of a list: the idea that S10.5 rejects."""
+
+    smooth = True
+    relative = False
+
+    @property
+    def packed(self) -> PackedLoss:
+        return PackedLoss(0.0, False, True, 0, False)
+
+    @property
+    def formula(self) -> str:
+        return "(gain-score)^2/2"
+
+    def slopes(self, stakes: Stakes, scores: Reals) -> tuple[float, Reals]:
+        sizes = np.diff(stakes.bounds)
+        away, share = scores + stakes.costs, np.repeat(1.0 / np.maximum(sizes, 1), sizes)
+        return float((share * away) @ away) / 2, share * away
 
 
 COSTMARGIN = Ranking()  # eq. 7
 FIXED = Ranking(squared=False)  # Table II with the sign of its selection mended
 LITERAL = Ranking(squared=False, sense=-1)  # Table II as printed
 PERCEPTRON = Ranking(margin=0.0, staked=False, squared=False)  # Table III
+
+RANKINGS: dict[str, Ranking | Regression] = {
+    "costmargin": COSTMARGIN,
+    "costmargin-fixed": FIXED,
+    "costmargin-literal": LITERAL,
+    "costmargin-all": replace(COSTMARGIN, every=True),
+    "set-perceptron": PERCEPTRON,
+    "regression": Regression(),
+}

@@ -91,6 +91,9 @@ class Batch:
 
     def gradient(self, loss: Loss, weights: Reals) -> tuple[float, Reals]:
         """The loss and its (sub)gradient."""
+        if not loss.relative:
+            value, slopes = loss.slopes(self.stakes, self.scores(weights))
+            return value, self.candidates.gather(slopes)
         value, slopes = loss.slopes(self.stakes, self.relative(weights))
         return value, self.form.gather(slopes)
 

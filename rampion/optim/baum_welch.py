@@ -94,7 +94,7 @@ class Grown(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Growth(Solver):
+class Growth(Solver[Batch, Reals]):
     """Steps from the count model: a row's D is the sum of what pulls its entries down, doubled until all are above 0.
 
     Monotone, all are doubled until the regularised loss does not rise; when nothing helps, the steps end.

@@ -38,7 +38,7 @@ class CorpusScore(Loss):
 
 
 @dataclass(frozen=True, slots=True)
-class LineSearch(Solver):
+class LineSearch(Solver[Batch, Reals]):
     """Walks along lines, each time to where the corpus scores best, from the start and from other points.
 
     powell      looks along all axes and some random directions, then goes to the best point of all

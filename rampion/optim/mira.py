@@ -19,7 +19,7 @@ Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class BatchMira(Solver):
+class BatchMira(Solver[Batch, Reals]):
     """Passive-aggressive steps on a contrast whose cost is minus the gain in BLEU of a decaying pseudo-corpus.
 
     The answer of an epoch is the mean of the weights after every visit to a segment since the first epoch.

@@ -9,17 +9,18 @@ import math
 import mmap
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from dataclasses import astuple, dataclass
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rampion import _kernels
 from rampion.errors import InputError, RecipeError, TuningError
-from rampion.losses.ranking import Ranking, Regression
+from rampion.losses.ranking import PackedLoss
+from rampion.protocols import Loss, Solver, Watcher
 from rampion.threads import processors
 
 if TYPE_CHECKING:
@@ -28,19 +29,34 @@ if TYPE_CHECKING:
 Reals = NDArray[np.float64]
 Singles = NDArray[np.float32]
 Offsets = NDArray[np.int64]
-Watch = Callable[[int, float, int], None]  # told the epoch (1, 2, …), its summed losses as met, the visits that moved
 
 
-class Gone(NamedTuple):
-    """Where an epoch has taken a shard. The arrays of the first shard are the reader's; others only until the next."""
+class SetWeights(NamedTuple):
+    """Weights over packed sets, by place and of real-valued features, and what the epoch that led to them met."""
 
-    weights: Singles
+    places: Singles
     own: Reals
-    objective: float
-    moved: int
+    objective: float = 0.0  # the sum of the losses
+    moved: int = 0  # visits that changed the weights
+
+    @property
+    def total(self) -> float:
+        """The sum of all weights: finite if each of them is."""
+        with np.errstate(invalid="ignore"):
+            return float(self.places.sum(dtype=np.float64)) + float(self.own.sum(dtype=np.float64))
 
 
-Walk = Callable[[int, Singles, Reals], Iterable[Gone]]  # takes all shards, in order, through an epoch (0, 1, …)
+# Takes all shards, in order, through an epoch (0, 1, …) that begins at these weights. What it yields first belongs to
+# the caller; the arrays of other shards last until the next is asked for.
+Walk = Callable[[int, SetWeights], Iterable[SetWeights]]
+
+
+class SetBatch(Protocol):
+    """Packed sets that can be walked through: here, or by workers that have a shard each."""
+
+    def walking(self, solver: OnlineSgd, loss: PackedLoss, weights: SetWeights) -> AbstractContextManager[Walk]:
+        """Be ready for the epochs of a solver that begin at these weights, which stay as they are."""
+        ...
 
 
 class Room(NamedTuple):
@@ -63,11 +79,41 @@ class Room(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Passes:
+class Here:
+    """Packed sets of this process, whose threads walk through a shard each."""
+
+    slabs: Slabs
+    iteration: int = 0
+    threads: int | None = None
+
+    @contextmanager
+    def walking(self, solver: OnlineSgd, loss: PackedLoss, weights: SetWeights) -> Iterator[Walk]:
+        slabs, segments = self.slabs, len(self.slabs.bounds) - 1
+        prove(slabs.awake, slabs.width, weights)
+        parts = [SetWeights(paged(weights.places), weights.own.copy()) for _ in range(solver.shards)]
+        rooms = [Room.of(slabs) for _ in parts]
+
+        def run(shard: int, order: Offsets) -> SetWeights:
+            return solver.epoch(loss, slabs, order, parts[shard], rooms[shard])
+
+        def walk(epoch: int, weights: SetWeights) -> Iterator[SetWeights]:
+            for part in parts:
+                if part.places is not weights.places:  # the first shard's are the mean of the epoch before
+                    part.places[:], part.own[:] = weights.places, weights.own
+            return pool.map(run, range(solver.shards), list(solver.orders(self.iteration, epoch, segments)))
+
+        with ThreadPoolExecutor(min(solver.shards, self.threads or processors())) as pool:
+            yield walk
+
+
+@dataclass(frozen=True, slots=True)
+class OnlineSgd(Solver[SetBatch, SetWeights]):
     """Stochastic gradient descent: `epochs` times through all segments in random order, each time another one.
 
-    The pull of L2 is l2 / 2 * |weights|^2 a segment.
+    The pull of L2 is l2 / 2 * |weights|^2 a segment, towards 0.
     """
+
+    form = "sets"
 
     rate: float = 1e-4
     epochs: int = 40
@@ -88,39 +134,32 @@ class Passes:
                 "choose a smaller l2"
             )
 
+    def check(self, loss: Loss) -> None:
+        if not isinstance(getattr(loss, "packed", None), PackedLoss):
+            raise RecipeError(
+                f"OnlineSgd needs a loss in numbers (`packed`), such as costmargin; {type(loss).__name__} has none: "
+                "use another solver"
+            )
+
     def solve(
-        self, loss: Ranking | Regression, slabs: Slabs, weights: Singles, own: Reals, watch: Watch | None = None,
-        iteration: int = 0, threads: int | None = None,
-    ) -> tuple[Singles, Reals]:  # fmt: skip
-        """The weights of places and of real-valued features after training from those given, which stay as they are."""
-        prove(slabs.awake, slabs.width, weights, own)
-        segments = len(slabs.bounds) - 1
-        parts = [(paged(weights), own.copy()) for _ in range(self.shards)]
-        rooms = [Room.of(slabs) for _ in parts]
-
-        def run(shard: int, order: Offsets) -> Gone:
-            return Gone(*parts[shard], *self.epoch(loss, slabs, order, *parts[shard], rooms[shard]))
-
-        def walk(epoch: int, weights: Singles, own: Reals) -> Iterator[Gone]:
-            for part in parts[1:]:  # the first is what is told
-                part[0][:], part[1][:] = weights, own
-            return pool.map(run, range(self.shards), list(self.orders(iteration, epoch, segments)))
-
-        with ThreadPoolExecutor(min(self.shards, threads or processors())) as pool:
-            return self.mixed(walk, *parts[0], watch)
-
-    def mixed(self, walk: Walk, weights: Singles, own: Reals, watch: Watch | None = None) -> tuple[Singles, Reals]:
-        """The weights after all epochs; every shard is taken through each of them from the mean of the one before."""
-        for epoch in range(self.epochs):
-            weights, own, objective, moved = _mean(walk(epoch, weights, own))
-            lost = not math.isfinite(objective)
-            if lost or (epoch == self.epochs - 1 and not math.isfinite(_total(weights) + _total(own))):
-                raise TuningError(
-                    f"the weights grew beyond all bounds in epoch {epoch + 1}; use a rate below {self.rate:g}"
-                )
-            if watch:
-                watch(epoch + 1, objective, moved)
-        return weights, own
+        self, loss: Loss, batch: SetBatch, weights: SetWeights, origin: SetWeights | None = None,
+        watch: Watcher[SetWeights] | None = None,
+    ) -> SetWeights:  # fmt: skip
+        """The weights after all epochs; every shard goes through each of them from the mean of the one before."""
+        self.check(loss)
+        if origin is not None and (origin.places.any() or origin.own.any()):
+            raise RecipeError("OnlineSgd pulls weights to 0, and cannot pull them elsewhere: leave the origin out")
+        with batch.walking(self, cast(Any, loss).packed, weights) as walk:
+            for epoch in range(self.epochs):
+                weights = _mean(walk(epoch, weights))
+                lost = not math.isfinite(weights.objective)
+                if lost or (epoch == self.epochs - 1 and not math.isfinite(weights.total)):
+                    raise TuningError(
+                        f"the weights grew beyond all bounds in epoch {epoch + 1}; use a rate below {self.rate:g}"
+                    )
+                if watch:
+                    watch(epoch + 1, weights)
+        return weights
 
     def spans(self, segments: int) -> list[tuple[int, int]]:
         """The first segment of every shard, and the one behind its last."""
@@ -131,14 +170,15 @@ class Passes:
         random = np.random.default_rng((self.seed, iteration, epoch))
         return (self._order(random, *span) for span in self.spans(segments))
 
-    def epoch(
-        self, loss: Ranking | Regression, slabs: Slabs, order: Offsets, weights: Singles, own: Reals, room: Room
-    ) -> tuple[float, int]:
-        """Take the weights through the segments of order: the losses met, summed, and the visits that moved."""
+    def epoch(self, loss: PackedLoss, slabs: Slabs, order: Offsets, weights: SetWeights, room: Room) -> SetWeights:
+        """Take the weights, where they are, through the segments of order."""
+        places, own, *_ = weights
         pace = self.rate, self.rate * self.l2
-        if isinstance(loss, Ranking):
-            return _kernels.rank(slabs, order, astuple(loss), pace, weights, own, False, room)
-        return _kernels.regress(slabs, order, pace, weights, own, False, room)
+        if loss.sense:
+            met = _kernels.rank(slabs, order, loss, pace, places, own, False, room)
+        else:
+            met = _kernels.regress(slabs, order, pace, places, own, False, room)
+        return SetWeights(places, own, *met)
 
     def _order(self, random: np.random.Generator, start: int, end: int) -> Offsets:
         blocks = np.arange(start, end, self.window or max(1, end - start))
@@ -147,14 +187,14 @@ class Passes:
         return np.concatenate([np.zeros(0, np.int64), *order])
 
 
-def prove(awake: int, width: int, weights: Singles, own: Reals) -> None:
+def prove(awake: int, width: int, weights: SetWeights) -> None:
     """Raise InputError on weights that training cannot start from."""
-    if (len(weights), len(own)) != (awake + 1, width):
+    if (len(weights.places), len(weights.own)) != (awake + 1, width):
         raise InputError(
-            f"{len(weights):,} weights of places and {len(own):,} of real-valued features; expected "
+            f"{len(weights.places):,} weights of places and {len(weights.own):,} of real-valued features; expected "
             f"{awake + 1:,}, the first for place 0, and {width:,}"
         )
-    if weights[0] != 0 or not np.isfinite(_total(weights) + _total(own)):
+    if weights.places[0] != 0 or not np.isfinite(weights.total):
         raise InputError("a weight to start from is not finite, or that of place 0 is not 0; start from finite weights")
 
 
@@ -169,22 +209,17 @@ def paged(weights: Singles) -> Singles:
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def _mean(shards: Iterable[Gone]) -> Gone:
+def _mean(shards: Iterable[SetWeights]) -> SetWeights:
     """Weights become their mean, summed in order; losses and visits are summed."""
     each = iter(shards)
-    weights, own, objective, moved = next(each)
+    places, own, objective, moved = next(each)
     objectives, visits = [objective], [moved]
-    for gone in each:
-        weights += gone.weights
-        own += gone.own
-        objectives.append(gone.objective)
-        visits.append(gone.moved)
+    for shard in each:
+        places += shard.places
+        own += shard.own
+        objectives.append(shard.objective)
+        visits.append(shard.moved)
     if len(visits) > 1:
-        weights /= len(visits)
+        places /= len(visits)
         own /= len(visits)
-    return Gone(weights, own, sum(objectives), sum(visits))
-
-
-def _total(array: NDArray[Any]) -> float:
-    with np.errstate(invalid="ignore"):
-        return float(array.sum(dtype=np.float64))
+    return SetWeights(places, own, sum(objectives), sum(visits))

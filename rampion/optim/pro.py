@@ -18,7 +18,7 @@ Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Pro(Solver):
+class Pro(Solver[Batch, Reals]):
     """Rounds of: w minimises the loss of fresh pairs + (l2 / 2) |w|^2; weights <- psi w + (1 - psi) weights."""
 
     psi: float = 0.1

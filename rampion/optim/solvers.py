@@ -21,7 +21,7 @@ Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Descent(Solver):
+class Descent(Solver[Batch, Reals]):
     """(Sub)gradient descent: a step after every segment (Algorithm 1's SSD), in any order, or after all.
 
     Averaged, the answer is the mean of the weights after every visit to a segment, those that moved nothing too.
@@ -92,10 +92,10 @@ class Descent(Solver):
 
 
 @dataclass(frozen=True, slots=True)
-class Cccp(Solver):
+class Cccp(Solver[Batch, Reals]):
     """Rounds of: make the concave (up) side linear at the weights so far, then let the inner solver minimise (S4)."""
 
-    inner: Solver
+    inner: Solver[Batch, Reals]
     rounds: int = 10
 
     def check(self, loss: Loss) -> None:
@@ -114,12 +114,14 @@ class Cccp(Solver):
 
 
 @dataclass(frozen=True, slots=True)
-class Best(Solver):
+class Best(Solver[Batch, Reals]):
     """Of the inner solver's rounds, the first whose choices score best on the very lists it learns from (S7.2)."""
 
-    inner: Solver
+    inner: Solver[Batch, Reals]
 
     def check(self, loss: Loss) -> None:
+        if self.inner.form != self.form:
+            raise RecipeError(f"Best scores lists, and {_name(self.inner)} has none: use {_name(self.inner)} alone")
         self.inner.check(loss)
 
     def solve(self, loss: Loss, batch: Batch, weights: Reals, origin: Reals, watch: Watch | None = None) -> Reals:
@@ -139,13 +141,13 @@ class Best(Solver):
 
 
 @dataclass(frozen=True, slots=True)
-class Annealed(Solver):
+class Annealed(Solver[Batch, Reals]):
     """Rounds of the inner solver that lower one number of the loss geometrically to its own value (S8).
 
     `warmth` is Smith & Eisner's cooling of the entropy term; `temperature` their quenching, gamma = 1 / temperature.
     """
 
-    inner: Solver
+    inner: Solver[Batch, Reals]
     anneal: Literal["warmth", "temperature"] = "warmth"
     hot: float = 1.0
     cooling: float = 0.5
@@ -173,7 +175,7 @@ class Annealed(Solver):
 
 
 @dataclass(frozen=True, slots=True)
-class Lbfgs(Solver):
+class Lbfgs(Solver[Batch, Reals]):
     """SciPy's L-BFGS-B, for smooth losses."""
 
     l2: float = 1.0

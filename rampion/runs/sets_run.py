@@ -111,7 +111,7 @@ class Run:
     def keyed(self, iteration: int | None = None) -> Keyed:
         """The weights of an iteration, or of the chosen one, as decoders take them."""
         learnt = self.learnt(iteration or self.chosen.iteration)
-        if base := self.folder.config.get("base"):
+        if base := self.folder.config.get("base_run"):
             frozen = Run.open(Path(base)).keyed()
             if len(frozen.table):
                 return Keyed(frozen.table, learnt.own)

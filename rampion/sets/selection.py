@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from os import PathLike
 from typing import Any, NamedTuple, Self
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rampion.arrays import ends
-from rampion.losses.ranking import Ranking, Regression
+from rampion.losses.ranking import PackedLoss
 from rampion.sets.files import TRUTHS
 from rampion.sets.packed import Fresh, Slabs
 from rampion.sets.records import Ids, Reals, Records
@@ -45,35 +45,27 @@ class Numbers(NamedTuple):
 class Packing:
     """What to make of records: what to want of them, the real-valued features, and the weights of those that stay."""
 
-    loss: Ranking | Regression
+    loss: PackedLoss
     names: tuple[str, ...]
     own: Mapping[str, float]
     binary: bool  # whether binary features learn
 
     def told(self) -> dict[str, Any]:
         """As JSON can hold it."""
-        loss = asdict(self.loss) if isinstance(self.loss, Ranking) else None
-        return {"loss": loss, "names": self.names, "own": list(self.own.items()), "binary": self.binary}
+        return {"loss": self.loss, "names": self.names, "own": list(self.own.items()), "binary": self.binary}
 
     @classmethod
     def of(cls, told: Mapping[str, Any]) -> Self:
-        loss = Regression() if told["loss"] is None else Ranking(**told["loss"])
-        return cls(loss, tuple(told["names"]), dict(told["own"]), told["binary"])
+        return cls(PackedLoss(*told["loss"]), tuple(told["names"]), dict(told["own"]), told["binary"])
 
     @property
     def free(self) -> list[str]:
         """The real-valued features that learn."""
         return [name for name in self.names if name not in self.own]
 
-    @property
-    def apart(self) -> bool:
-        """Whether truths are no alternatives. Without a margin they are, behind the bag: where weights of 0 make all
-        equal it is the bag that is too high, and where a truth scores best nothing moves (S10.9)."""
-        return isinstance(self.loss, Ranking) and self.loss.margin > 0
-
     def ordered(self, parts: Iterable[str]) -> list[str]:
         """In which parts of a run are taken up."""
-        return sorted(parts, key=lambda name: (name != FIRST or self.apart, name != TRUTHS))
+        return sorted(parts, key=lambda name: (name != FIRST or self.loss.apart, name != TRUTHS))
 
     def used(self, name: str, records: Records) -> Records:
         """What is learnt from: of truths the first that gains most, unless each has its turn."""
@@ -84,7 +76,7 @@ class Packing:
         return len(records.gains) if self._all(name) else int(np.count_nonzero(np.diff(records.bounds)))
 
     def _all(self, name: str) -> bool:
-        return name != TRUTHS or (isinstance(self.loss, Ranking) and self.loss.every)
+        return name != TRUTHS or self.loss.every
 
     def fresh(self, records: Records, foreign: Singles) -> Fresh:
         """What of candidates learns."""
@@ -115,12 +107,12 @@ class Packed:
     def take(self, name: str, records: Records, numbers: Numbers) -> None:
         """The next part of a run, all of it; features get these numbers."""
         packing, records = self.packing, self.packing.used(name, records.cut(*self.span))
-        if name == TRUTHS and packing.apart:
+        if name == TRUTHS and packing.loss.apart:
             truths = np.diff(records.bounds).astype(np.int32)
             self.slabs = Slabs.start(len(truths), self.slabs.width, truths, self.slabs.folder)
         self.slabs = self.slabs.refined(
             packing.fresh(records, numbers.foreign), numbers.places, numbers.renamed(self.numbers), numbers.awake,
-            common=isinstance(packing.loss, Regression),
+            common=not packing.loss.sense,
         )  # fmt: skip
         self.numbers = numbers
 

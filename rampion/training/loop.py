@@ -15,13 +15,13 @@ from rampion.errors import InputError, RampionError, RecipeError, TuningError
 from rampion.losses.contrast import MODEL, ORACLE, WORST, Contrast
 from rampion.losses.expectation import Expectation
 from rampion.metrics.judging import Batch, Judge
-from rampion.protocols import Decoder, Policy
+from rampion.protocols import Decoder, ListPolicy, Policy
 from rampion.store.candidates import Candidates
 from rampion.store.features import Features, Weights
 from rampion.timing import Clock
 from rampion.training.decoders import decoded
 from rampion.training.policies import Merge
-from rampion.training.recipes import Recipe
+from rampion.training.recipes import Recipe, of_form
 from rampion.training.sharded import Sharded, expectation
 
 Reals = NDArray[np.float64]
@@ -70,7 +70,7 @@ class Held:
         return np.append(weights, 0.0)[self.places]
 
 
-def absorbed(policy: Policy, runs: Sequence[Candidates]) -> Candidates:
+def absorbed(policy: ListPolicy, runs: Sequence[Candidates]) -> Candidates:
     """What a policy keeps of the lists of successive decoding iterations."""
     kept = None
     for iteration, fresh in enumerate(runs, 1):
@@ -156,6 +156,7 @@ def train(
             "base='listed' adds to the totals of fixed lists; with a decoder choose base='start' or 'none'"
         )
     run: Journal = journal or Memory()
+    policy = cast(ListPolicy, of_form(recipe, "lists").policy)
     first: Features | None = None
     kept: Candidates | None = None
     ends = [start]
@@ -166,7 +167,7 @@ def train(
                 fresh = run.lists(iteration, partial(_decoded, decoder, segments, weights, recipe.k, first))
             first = first or fresh.features
             with clock("merging"):
-                known, kept = kept, recipe.policy.absorb(kept, fresh, iteration)
+                known, kept = kept, policy.absorb(kept, fresh, iteration)
             if iteration > len(run.rows):
                 with clock("judging"):
                     before = leading(judge, fresh)

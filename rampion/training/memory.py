@@ -5,11 +5,12 @@ from __future__ import annotations
 import resource
 import sys
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from rampion.errors import InputError
 from rampion.losses.ranking import Ranking
-from rampion.training.recipes import SetRecipe
+from rampion.training.policies import RelevantSets
+from rampion.training.recipes import Recipe
 
 # Between the 35 million features that Tillmann & Zhang count in 230,000 sets of 31 candidates (S10.2), and the 190 a
 # sentence of a small corpus after 6 iterations. Bytes are measured.
@@ -40,13 +41,13 @@ class Need(NamedTuple):
         return limit is None or least + self.sets <= limit
 
 
-def need(recipe: SetRecipe, sentences: int) -> Need:
+def need(recipe: Recipe, sentences: int) -> Need:
     """Of learning from so many sentences by the recipe."""
-    loss = recipe.loss
-    truths = recipe.truths if isinstance(loss, Ranking) and loss.every else min(recipe.truths, 1)
+    loss, sets = cast(Ranking, recipe.loss), cast(RelevantSets, recipe.policy)
+    truths = sets.truths if loss.packed.every else min(sets.truths, 1)
     candidates = sentences * (truths + 1 + recipe.k * recipe.iterations)
-    features = 0 if recipe.learn == "real" else FIRED * sentences + ADDED * candidates
-    records = 3 * RECORD * sentences * max(recipe.truths, recipe.k)
+    features = 0 if sets.learn == "real" else FIRED * sentences + ADDED * candidates
+    records = 3 * RECORD * sentences * max(sets.truths, recipe.k)
     return Need(features, resident(), TABLE * features, WEIGHTS * features, records, 2 * PACKED * candidates)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from itertools import islice
@@ -24,7 +25,9 @@ from rampion.errors import StoreError
 from rampion.executors import Coordinator, Job, Task
 from rampion.executors.tasks import kept
 from rampion.formats import container
-from rampion.optim.online_sgd import Gone, Passes, Reals, Room, Singles, Watch, paged, prove
+from rampion.losses.ranking import PackedLoss
+from rampion.optim import online_sgd
+from rampion.optim.online_sgd import OnlineSgd, Reals, Room, SetBatch, SetWeights, Singles, Walk, paged, prove
 from rampion.sets import files
 from rampion.sets.files import Part, Sets
 from rampion.sets.records import Ids
@@ -40,8 +43,8 @@ class Learner(Protocol):
         """Take up the next parts of a run; features get these numbers."""
         ...
 
-    def learn(self, iteration: int, weights: Singles, own: Reals, watch: Watch) -> tuple[Singles, Reals]:
-        """The weights of places and of real-valued features after training from those given."""
+    def batch(self, iteration: int) -> SetBatch:
+        """What a solver walks through in that iteration."""
         ...
 
 
@@ -49,10 +52,9 @@ class Here:
     """Slabs and threads of this process."""
 
     def __init__(
-        self, packing: Packing, solver: Passes, segments: int, spill: str | PathLike[str] | None = None,
-        threads: int | None = None,
-    ) -> None:  # fmt: skip
-        self.packed, self.solver, self.threads = Packed(packing, (0, segments), spill), solver, threads
+        self, packing: Packing, segments: int, spill: str | PathLike[str] | None = None, threads: int | None = None
+    ) -> None:
+        self.packed, self.threads = Packed(packing, (0, segments), spill), threads
 
     def pack(self, sets: Sets, parts: Sequence[str], numbers: Numbers) -> None:
         for name in parts:
@@ -60,22 +62,19 @@ class Here:
             self.packed.take(name, part.records, numbers)
             part.release()
 
-    def learn(self, iteration: int, weights: Singles, own: Reals, watch: Watch) -> tuple[Singles, Reals]:
-        loss, slabs = self.packed.packing.loss, self.packed.slabs
-        return self.solver.solve(loss, slabs, weights, own, watch, iteration, self.threads)
+    def batch(self, iteration: int) -> SetBatch:
+        return online_sgd.Here(self.packed.slabs, iteration, self.threads)
 
 
 class Mixing:
     """The workers of a coordinator; here are no slabs. With `spill`, theirs are in files, for lack of memory."""
 
-    def __init__(
-        self, coordinator: Coordinator, packing: Packing, solver: Passes, segments: int, spill: bool = False
-    ) -> None:
-        self.coordinator, self.solver, self.segments = coordinator, solver, segments
+    def __init__(self, coordinator: Coordinator, packing: Packing, segments: int, spill: bool = False) -> None:
+        self.coordinator, self.segments, self.iteration = coordinator, segments, 0
         self.width, self.awake, self.numbers = len(packing.free), 0, ""
         self.parts: dict[str, str] = {}  # names of parts, in the order in which they are taken up, and of their blobs
         self.without = set[int]()  # shards that have been given up
-        self.asked = {"packing": packing.told(), "passes": asdict(solver), "segments": segments, "spill": spill}
+        self.asked: dict[str, Any] = {"packing": packing.told(), "segments": segments, "spill": spill}
 
     def pack(self, sets: Sets, parts: Sequence[str], numbers: Numbers) -> None:
         room, self.awake = self.coordinator.room, numbers.awake
@@ -85,32 +84,39 @@ class Mixing:
         arrays = {"places": numbers.places, "foreign": numbers.foreign}
         self.numbers = room.made(lambda path: container.write(path, NUMBERS, arrays, {"awake": numbers.awake}, False))
 
-    def learn(self, iteration: int, weights: Singles, own: Reals, watch: Watch) -> tuple[Singles, Reals]:
-        prove(self.awake, self.width, weights, own)
-        return self.solver.mixed(partial(self._walk, iteration), weights, own, watch)
+    def batch(self, iteration: int) -> SetBatch:
+        self.iteration = iteration
+        return self
 
-    def _walk(self, iteration: int, epoch: int, weights: Singles, own: Reals) -> Iterator[Gone]:
+    @contextmanager
+    def walking(self, solver: OnlineSgd, loss: PackedLoss, weights: SetWeights) -> Iterator[Walk]:
+        prove(self.awake, self.width, weights)
+        yield partial(self._walk, solver)
+
+    def _walk(self, solver: OnlineSgd, epoch: int, begin: SetWeights) -> Iterator[SetWeights]:
         """Every shard from these weights, which are lent to it; one that is given up stays where it begins."""
+        weights, own, *_ = begin
         arrays: dict[str, NDArray[Any]] = {"weights": weights, "own": own}
         start = self.coordinator.room.made(lambda path: container.write(path, START, arrays, {}, False))
-        asked = self.asked | {"parts": list(self.parts), "iteration": iteration, "epoch": epoch}
+        asked = self.asked | {"passes": asdict(solver), "parts": list(self.parts)}
+        asked |= {"iteration": self.iteration, "epoch": epoch}
         inputs = (("numbers", self.numbers), ("start", start), *self.parts.items())
         tasks = [
             Task("rampion.training.mixing:epoch", json.dumps(asked | {"shard": shard}), inputs, shard, span)
-            for shard, span in enumerate(self.solver.spans(self.segments))
+            for shard, span in enumerate(solver.spans(self.segments))
             if span[0] < span[1] and shard not in self.without
         ]
-        job = Job(f"iteration {iteration}, epoch {epoch + 1}")
+        job = Job(f"iteration {self.iteration}, epoch {epoch + 1}")
         answers = self.coordinator.answers(job, tasks, partial(_read, len(weights), len(own)), loyal=True)
         sent = {task.shard for task in tasks}
-        for shard in range(self.solver.shards):
+        for shard in range(solver.shards):
             if (changed := next(answers) if shard in sent else None) is None:
                 self.without.add(shard)
                 changed = _Changed(np.zeros(0, np.uint32), np.zeros(0, np.float32), own.copy(), 0.0, 0)
             mine = weights if shard else paged(weights)
             before = weights[changed.places]
             mine[changed.places] = changed.values
-            yield Gone(mine, *changed[2:])
+            yield SetWeights(mine, *changed[2:])
             weights[changed.places] = before
         next(answers, None)  # nothing: the job is over
 
@@ -145,18 +151,18 @@ def _read(size: int, width: int, path: Path) -> _Changed:
 def epoch(inputs: Mapping[str, Path], settings: Mapping[str, Any], span: tuple[int, int], out: Path) -> None:
     """One shard through one epoch."""
     shelf = kept(out, _Shelf)
-    shard, number, passes = shelf.take(inputs, settings, span, out), settings["shard"], Passes(**settings["passes"])
+    shard, number, passes = shelf.take(inputs, settings, span, out), settings["shard"], OnlineSgd(**settings["passes"])
     arrays, _ = container.read(inputs["start"], START)
     start, own = arrays["weights"], arrays["own"].copy()
-    slabs, weights = shard.packed.slabs, paged(start)
-    if (len(weights), len(own)) != (slabs.awake + 1, slabs.width):
+    slabs, weights = shard.packed.slabs, SetWeights(paged(start), own)
+    if (len(start), len(own)) != (slabs.awake + 1, slabs.width):
         raise StoreError(f"{inputs['start']}: these weights are not of these features")
     orders = passes.orders(settings["iteration"], settings["epoch"], settings["segments"])
     order = next(islice(orders, number, None)) - span[0]
-    objective, moved = passes.epoch(shard.packed.packing.loss, slabs, order, weights, own, shard.room)
-    places = np.flatnonzero(weights.view(np.uint32) != start.view(np.uint32)).astype(np.uint32)
-    found = {"places": places, "values": weights[places], "own": own, "met": np.array([objective])}
-    container.write(out, CHANGED, found, {"moved": moved}, durable=False)
+    found = passes.epoch(shard.packed.packing.loss, slabs, order, weights, shard.room)
+    places = np.flatnonzero(found.places.view(np.uint32) != start.view(np.uint32)).astype(np.uint32)
+    arrays = {"places": places, "values": found.places[places], "own": own, "met": np.array([found.objective])}
+    container.write(out, CHANGED, arrays, {"moved": found.moved}, durable=False)
     shelf.shards[number] = shard
 
 

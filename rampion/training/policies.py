@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Literal
 
 from rampion.errors import RecipeError
+from rampion.protocols import ListPolicy, Policy
 from rampion.store.candidates import Candidates
 
 
 @dataclass(frozen=True, slots=True)
-class Replace:
+class Replace(ListPolicy):
     """This iteration's lists only (Algorithm 1 of Gimpel & Smith as printed)."""
 
     def absorb(self, kept: Candidates | None, fresh: Candidates, iteration: int) -> Candidates:
@@ -17,7 +20,7 @@ class Replace:
 
 
 @dataclass(frozen=True, slots=True)
-class Merge:
+class Merge(ListPolicy):
     """The union over all iterations."""
 
     def absorb(self, kept: Candidates | None, fresh: Candidates, iteration: int) -> Candidates:
@@ -26,7 +29,7 @@ class Merge:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class Window(ListPolicy):
     """The union of the last `iterations`."""
 
     iterations: int = 3
@@ -42,8 +45,40 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
-class Fixed:
+class Fixed(ListPolicy):
     """The first lists, for ever."""
 
     def absorb(self, kept: Candidates | None, fresh: Candidates, iteration: int) -> Candidates:
         return fresh.at(iteration).distinct() if kept is None else kept
+
+
+@dataclass(frozen=True, slots=True)
+class RelevantSets(Policy):
+    """All candidates of all iterations, and truths to rank above them: recorded on the disk, packed to learn (S10)."""
+
+    form = "sets"
+
+    start: Literal["bag", "seeds"] = "bag"  # z_0: random blocks (S10.7); or decoded with flat weights, and z_1 (S10.9)
+    truths: int = 5  # the best candidates there are, kept of each segment; 0: the best in the set is the truth
+    restart: bool = True  # every iteration learns from the first weights again, not from the last ones
+    learn: Literal["binary", "real", "both"] = "binary"
+    text: Literal["train", "dev"] = "train"  # the part of the corpus to learn from
+    flat: float = 0.1  # the weight with which real-valued features that learn decode first
+    initial: float = 0.1  # the weight from which they learn
+    least: int = 2  # occurrences of a binary feature that learns (S10.2)
+
+    def __post_init__(self) -> None:
+        if self.truths < 0:
+            raise RecipeError(f"truths is {self.truths}; expected 0 or more")
+        if self.least < 1:
+            raise RecipeError(f"least is {self.least}; expected 1 or more")
+        refuse_unknown(
+            self, {"start": ("bag", "seeds"), "learn": ("binary", "real", "both"), "text": ("train", "dev")}
+        )
+
+
+def refuse_unknown(part: Any, choices: Mapping[str, Sequence[str]]) -> None:
+    """Raise RecipeError on a setting that is none of its choices."""
+    for name, known in choices.items():
+        if (given := getattr(part, name)) not in known:
+            raise RecipeError(f"{name} is {given!r}; expected {' or '.join(map(repr, known))}")

@@ -1,10 +1,10 @@
-"""The tables: algorithm = loss x optimiser x candidate policy x cost (S14), and training on relevant sets (S10)."""
+"""The table: algorithm = loss x solver x candidate policy x cost (S14), from lists or from relevant sets (S10)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, cast
 
 import numpy as np
 
@@ -12,21 +12,65 @@ from rampion.errors import RecipeError
 from rampion.losses.contrast import LOSSES, Contrast, Side
 from rampion.losses.expectation import ExpectedBleu, Risk
 from rampion.losses.pairwise import Pairs
-from rampion.losses.ranking import COSTMARGIN, FIXED, LITERAL, PERCEPTRON, Ranking, Regression
+from rampion.losses.ranking import RANKINGS, Ranking, Regression
 from rampion.optim.mert import CorpusScore, LineSearch
 from rampion.optim.mira import BatchMira
-from rampion.optim.online_sgd import Passes
+from rampion.optim.online_sgd import OnlineSgd
 from rampion.optim.pro import Pro
 from rampion.optim.solvers import Annealed, Best, Cccp, Descent, Lbfgs
 from rampion.optim.updates import AdaGrad, Mira, Rprop, Sgd
-from rampion.protocols import Loss, Policy, Solver, Update
-from rampion.training.policies import Fixed, Merge, Replace
+from rampion.protocols import Form, Loss, Policy, Solver, Update
+from rampion.training.policies import Fixed, Merge, RelevantSets, Replace, refuse_unknown
+
+NOUNS: dict[Form, str] = {"lists": "lists", "sets": "relevant sets"}
+COMMANDS: dict[Form, str] = {"lists": "rampion tune", "sets": "rampion train"}
+ALONE: dict[str, Any] = {"alpha": 1.0, "origin": "zero", "base": "none", "free": "all", "keep": "dev", "still": 0.0}
+CHOICES = {
+    "origin": ("start", "zero"),
+    "base": ("none", "listed", "start"),
+    "free": ("all", "sparse"),
+    "keep": ("last", "dev"),
+}
 
 
-class Settings:
-    """A row of a table: a frozen dataclass whose plain fields, and those of its parts, are settings by name."""
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """One row: what to want, how to move, which candidates, at what cost; k-best size and decoding iterations."""
 
-    __slots__ = ()
+    loss: Loss
+    solver: Solver[Any, Any]
+    policy: Policy
+    metric: str = "bleu:lin-och"
+    alpha: float = 10.0
+    k: int = 500
+    iterations: int = 20
+    origin: Literal["start", "zero"] = "start"  # where L2 pulls to: the initial weights or 0
+    base: Literal["none", "listed", "start"] = "none"  # scores to add to: the decoder's totals, or the initial weights'
+    free: Literal["all", "sparse"] = "all"  # the features that learn
+    keep: Literal["last", "dev"] = "last"  # the answer: the last weights, or those best on what is held out
+    still: float = 0.0  # decoding ends when no weight has moved so far, or merged lists have not grown; 0: it goes on
+    cite: str = ""  # a key of citations.BIBTEX
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("alpha", "k", "iterations"):
+            if getattr(self, name) <= 0:
+                raise RecipeError(f"{name} is {getattr(self, name)}; expected a positive number")
+        refuse_unknown(self, CHOICES)
+        if self.free == "sparse" and self.base == "none":
+            raise RecipeError("free='sparse' leaves dense features without weights; set base='start' or base='listed'")
+        if self.still < 0:
+            raise RecipeError(f"still is {self.still}; expected 0 or more")
+        learner, keeper = type(self.solver).__name__, type(self.policy).__name__
+        if self.solver.form != self.policy.form:
+            raise RecipeError(
+                f"{learner} learns from {NOUNS[self.solver.form]}, and {keeper} keeps {NOUNS[self.policy.form]}; "
+                "use OnlineSgd with RelevantSets, and any other solver with any other policy"
+            )
+        for name, only in ALONE.items() if self.policy.form == "sets" else ():
+            if getattr(self, name) != only:
+                raise RecipeError(f"{name} is {getattr(self, name)!r}; relevant sets are learnt from with {only!r} only")
+        self.solver.check(self.loss)
 
     def settings(self) -> dict[str, Any]:
         """Every number that can be turned, by name."""
@@ -42,90 +86,12 @@ class Settings:
             self = _changed(self, found[0], value)
         return self
 
-    def check(self, positive: Iterable[str], choices: Mapping[str, Sequence[str]]) -> None:
-        """Raise RecipeError on a number that is not positive, or a word that is none of its choices."""
-        for name in positive:
-            if getattr(self, name) <= 0:
-                raise RecipeError(f"{name} is {getattr(self, name)}; expected a positive number")
-        for name, known in choices.items():
-            if (given := getattr(self, name)) not in known:
-                raise RecipeError(f"{name} is {given!r}; expected {' or '.join(map(repr, known))}")
-
-
-CHOICES = {
-    "origin": ("start", "zero"),
-    "base": ("none", "listed", "start"),
-    "free": ("all", "sparse"),
-    "keep": ("last", "dev"),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Recipe(Settings):
-    """One row: what to want, how to move, which candidates, at what cost; k-best size and decoding iterations."""
-
-    loss: Loss
-    solver: Solver
-    policy: Policy
-    metric: str = "bleu:lin-och"
-    alpha: float = 10.0
-    k: int = 500
-    iterations: int = 20
-    origin: Literal["start", "zero"] = "start"  # where L2 pulls to: the initial weights or 0
-    base: Literal["none", "listed", "start"] = "none"  # scores to add to: the decoder's totals, or the initial weights'
-    free: Literal["all", "sparse"] = "all"  # the features that learn
-    keep: Literal["last", "dev"] = "last"  # the answer: the last weights, or those best on what is held out
-    still: float = 0.0  # decoding ends when no weight has moved so far, or merged lists have not grown; 0: it goes on
-    cite: str = ""  # a key of citations.BIBTEX
-    note: str = ""
-
-    def __post_init__(self) -> None:
-        self.check(("alpha", "k", "iterations"), CHOICES)
-        if self.free == "sparse" and self.base == "none":
-            raise RecipeError("free='sparse' leaves dense features without weights; set base='start' or base='listed'")
-        if self.still < 0:
-            raise RecipeError(f"still is {self.still}; expected 0 or more")
-        self.solver.check(self.loss)
-
     def anew(self, iteration: int) -> Self:
         """The recipe of that decoding iteration: what draws by chance draws otherwise in every one."""
         seed = self.settings().get("seed")
         if seed is None or iteration == 1:
             return self
         return self.set(seed=int(np.random.SeedSequence((seed, iteration)).generate_state(1)[0]))
-
-
-SET_CHOICES = {
-    "start": ("bag", "seeds"),
-    "learn": ("binary", "real", "both"),
-    "text": ("train", "dev"),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class SetRecipe(Settings):
-    """One row: what to want of a relevant set and how to move; how sets begin and grow; which weights learn."""
-
-    loss: Ranking | Regression
-    solver: Passes
-    start: Literal["bag", "seeds"] = "bag"  # z_0: random blocks (S10.7); or decoded with flat weights, and z_1 (S10.9)
-    truths: int = 5  # the best candidates there are, kept of each segment; 0: the best in the set is the truth
-    metric: str = "bleu:lin-och"
-    k: int = 1  # candidates added in every iteration
-    iterations: int = 30
-    restart: bool = True  # every iteration learns from the first weights again, not from the last ones
-    learn: Literal["binary", "real", "both"] = "binary"
-    text: Literal["train", "dev"] = "train"  # the part of the corpus to learn from
-    flat: float = 0.1  # the weight with which real-valued features that learn decode first
-    origin: float = 0.1  # the weight from which they learn
-    least: int = 2  # occurrences of a binary feature that learns (S10.2)
-    cite: str = "tillmann2008"
-    note: str = ""
-
-    def __post_init__(self) -> None:
-        self.check(("k", "iterations", "least"), SET_CHOICES)
-        if self.truths < 0:
-            raise RecipeError(f"truths is {self.truths}; expected 0 or more")
 
 
 def _settings(part: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any, tuple[str, ...]]]:
@@ -167,6 +133,11 @@ _XBLEU: dict[str, Any] = {
     "metric": "bleu:he-deng", "alpha": 1.0, "base": "start", "keep": "dev", "cite": "wuebker2015",
 }  # fmt: skip
 
+_SETS: dict[str, Any] = ALONE | {"k": 1, "iterations": 30, "cite": "tillmann2008"}
+
+# From 0: at the paper's rate weights of 0.1 would hardly move (S10.9 does not say where they begin).
+_DENSE = RelevantSets("seeds", truths=0, learn="real", text="dev", initial=0.0)
+
 # L-BFGS goes all the way to the least loss, and one list leaves it free where the next will be: lists are merged.
 RECIPES = {
     #                        loss                        optimiser                             candidates
@@ -206,23 +177,38 @@ RECIPES = {
     "xbleu-sgd":        Recipe(ExpectedBleu(),             _ascent(Sgd(0.03)),                  Fixed(), **_XBLEU, note="D3: gradient ascent"),
     "xbleu-lbfgs":      Recipe(ExpectedBleu(),             Lbfgs(l2=2e-6, steps=40),            Fixed(), **_XBLEU, note="L-BFGS, which the paper does not try"),
     "xbleu-fobos":      Recipe(ExpectedBleu(),             _ascent(AdaGrad(0.003, l1=1e-4), l2=0.0), Fixed(), **_XBLEU, note="D6: AdaGrad with L1 by its proximal step (duchi2011)"),
+
+    "costmargin":         Recipe(RANKINGS["costmargin"],         OnlineSgd(),          RelevantSets(), **_SETS, note="B1: eq. 7"),
+    "costmargin-fixed":   Recipe(RANKINGS["costmargin-fixed"],   OnlineSgd(),          RelevantSets(), **_SETS, note="B1: Table II with its selection mended"),
+    "costmargin-literal": Recipe(RANKINGS["costmargin-literal"], OnlineSgd(),          RelevantSets(), **_SETS, note="B1: Table II as printed, which takes the least violating alternative"),
+    "costmargin-all":     Recipe(RANKINGS["costmargin-all"],     OnlineSgd(),          RelevantSets(), **_SETS, note="B1: eq. 5, all truths and not the best one alone"),
+    "set-perceptron":     Recipe(RANKINGS["set-perceptron"],     OnlineSgd(),          RelevantSets(), **_SETS, note="B4: footnote 1"),
+    "costmargin-dense":   Recipe(RANKINGS["costmargin"],         OnlineSgd(rate=1e-5), _DENSE,         **_SETS, note="B2: Tables VI and VII"),
+    "perceptron-dense":   Recipe(RANKINGS["set-perceptron"],     OnlineSgd(rate=1e-5), _DENSE,         **_SETS, note="B3: Table III"),
+    "regression":         Recipe(RANKINGS["regression"],         OnlineSgd(),          RelevantSets(), **_SETS, note="B8: the simpler idea that the paper rejects"),
 }  # fmt: skip
 
 
-# From 0: at the paper's rate weights of 0.1 would hardly move (S10.9 does not say where they begin).
-_DENSE: dict[str, Any] = {"start": "seeds", "truths": 0, "learn": "real", "text": "dev", "origin": 0.0}
+def recipe_named(name: str, form: Form | None = None, **settings: Any) -> Recipe:
+    """A row of the table, with some of its settings changed; of that form, if one is given."""
+    if name not in RECIPES:
+        raise RecipeError(f"no recipe {name!r}; there are {', '.join(recipes_of(form))}")
+    return of_form(RECIPES[name].set(**settings), form, name)
 
-SETS = {
-    #                        what to want               how to move         how sets begin and grow, what learns
-    "costmargin":         SetRecipe(COSTMARGIN,                 Passes(),           note="B1: eq. 7"),
-    "costmargin-fixed":   SetRecipe(FIXED,                      Passes(),           note="B1: Table II with its selection mended"),
-    "costmargin-literal": SetRecipe(LITERAL,                    Passes(),           note="B1: Table II as printed, which takes the least violating alternative"),
-    "costmargin-all":     SetRecipe(replace(COSTMARGIN, every=True), Passes(),      note="B1: eq. 5, all truths and not the best one alone"),
-    "set-perceptron":     SetRecipe(PERCEPTRON,                 Passes(),           note="B4: footnote 1"),
-    "costmargin-dense":   SetRecipe(COSTMARGIN,                 Passes(rate=1e-5),  **_DENSE, note="B2: Tables VI and VII"),
-    "perceptron-dense":   SetRecipe(PERCEPTRON,                 Passes(rate=1e-5),  **_DENSE, note="B3: Table III"),
-    "regression":         SetRecipe(Regression(),               Passes(),           note="B8: the simpler idea that the paper rejects"),
-}  # fmt: skip
+
+def of_form(recipe: Recipe, form: Form | None, name: str = "this recipe") -> Recipe:
+    """The recipe; raise RecipeError if it learns from candidates of another form."""
+    if form and (found := recipe.policy.form) != form:
+        raise RecipeError(
+            f"{name} learns from {NOUNS[found]}, as {COMMANDS[found]} does; recipes that learn from {NOUNS[form]} are "
+            f"{', '.join(recipes_of(form))}"
+        )
+    return recipe
+
+
+def recipes_of(form: Form | None = None) -> dict[str, Recipe]:
+    """The rows of the table that learn from lists, or from relevant sets."""
+    return {name: recipe for name, recipe in RECIPES.items() if form in (None, recipe.policy.form)}
 
 
 def looped(recipe: Recipe) -> Recipe:
@@ -234,35 +220,17 @@ def looped(recipe: Recipe) -> Recipe:
 
 def described(recipe: Recipe) -> dict[str, str]:
     """A row in words: what it raises and lowers, how it moves, which candidates it keeps, and whom to cite."""
-    loss = recipe.loss
-    up, down = map(_side, (loss.up, loss.down)) if isinstance(loss, Contrast) else ("", _part(loss))
+    loss, policy = recipe.loss, recipe.policy
+    up, down = map(_side, (loss.up, loss.down)) if isinstance(loss, Contrast) else ("", type(loss).__name__)
+    if isinstance(policy, RelevantSets):
+        rule = cast("Ranking | Regression", loss)
+        down = rule.formula
+        up = ("each truth" if rule.packed.every else "truth" if policy.truths else "best") if rule.packed.sense else ""
     return {
         "up": up,
         "down": down,
         "solver": _part(recipe.solver),
         "policy": _part(recipe.policy),
-        "cite": recipe.cite,
-        "note": recipe.note,
-    }
-
-
-def described_set(recipe: SetRecipe) -> dict[str, str]:
-    """A row in words: what a step makes of slack and stakes, which candidate is the truth, what learns."""
-    loss, best = recipe.loss, f"the best of {recipe.truths} oracles" if recipe.truths else "the best of the set"
-    if isinstance(loss, Regression):
-        return {
-            "loss": "(gain - score)^2",
-            "truth": "none",
-            "learn": recipe.learn,
-            "cite": recipe.cite,
-            "note": recipe.note,
-        }
-    slack = f"({loss.margin:g} - ds)" if loss.margin else "-ds"
-    value = ("dg " if loss.staked else "") + slack + ("+^2" if loss.squared else "")
-    return {
-        "loss": f"{'max' if loss.sense > 0 else 'min'} {value}",
-        "truth": f"each of {recipe.truths} oracles" if loss.every else best,
-        "learn": recipe.learn,
         "cite": recipe.cite,
         "note": recipe.note,
     }

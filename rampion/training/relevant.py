@@ -10,16 +10,17 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rampion.errors import RecipeError
 from rampion.executors import Coordinator
+from rampion.losses.ranking import Ranking
 from rampion.metrics import Metric, named
-from rampion.optim.online_sgd import Watch
-from rampion.protocols import KeyedDecoder
+from rampion.optim.online_sgd import OnlineSgd, SetWeights
+from rampion.protocols import KeyedDecoder, Watcher
 from rampion.sets.files import TRUTHS, Sets
 from rampion.sets.packed import numbering
 from rampion.sets.records import Fired, Keyed, KeyRow, Offsets, Reals, Records, Seen, recorded
@@ -29,7 +30,8 @@ from rampion.store.text import References, Texts
 from rampion.timing import Clock
 from rampion.training.memory import peak
 from rampion.training.mixing import Here, Learner, Mixing
-from rampion.training.recipes import SetRecipe
+from rampion.training.policies import RelevantSets
+from rampion.training.recipes import Recipe, of_form
 
 T = TypeVar("T")
 Singles = NDArray[np.float32]
@@ -137,27 +139,27 @@ class Frozen:
     table: Keys | None
 
     @classmethod
-    def of(cls, recipe: SetRecipe, names: Iterable[str], fixed: Mapping[str, float], base: Keyed | None) -> Frozen:
+    def of(cls, policy: RelevantSets, names: Iterable[str], fixed: Mapping[str, float], base: Keyed | None) -> Frozen:
         """Those of the base and the fixed ones; the recipe lets all others learn."""
         names, own = tuple(names), {**(base.own if base else {}), **fixed}
         for name in own:
             if name not in names:
                 known = ", ".join(names) or "none"
                 raise RecipeError(f"{name} has a fixed weight, but the real-valued features are: {known}")
-        if recipe.start == "seeds" and not names:
+        if policy.start == "seeds" and not names:
             raise RecipeError(
                 "start='seeds' decodes with weights of real-valued features, of which there are none; choose 'bag'"
             )
         free = [name for name in names if name not in own]
-        if recipe.learn == "binary" and free:
+        if policy.learn == "binary" and free:
             raise RecipeError(
                 f"{free[0]} is real-valued and has no weight; fix it (--fixed {free[0]}=0.1) or let it learn "
                 "(--set learn=both)"
             )
-        if recipe.learn == "real" and not free:
+        if policy.learn == "real" and not free:
             raise RecipeError("all real-valued features are fixed, so none can learn; fix fewer, or set learn=binary")
         table = base.table if base and len(base.table) else None
-        if table and recipe.learn != "real":
+        if table and policy.learn != "real":
             raise RecipeError("the base has weights of binary features, which stay as they are; set learn=real")
         return cls(own, table)
 
@@ -171,10 +173,6 @@ class Frozen:
     def weigh(self, keys: KeyRow) -> Singles:
         """The frozen weights of keys."""
         return self.table.weigh(keys) if self.table else np.zeros(0, np.float32)
-
-    def packing(self, recipe: SetRecipe, names: tuple[str, ...]) -> Packing:
-        """What the recipe makes of candidates with these real-valued features."""
-        return Packing(recipe.loss, names, self.own, recipe.learn != "real")
 
 
 class Top(NamedTuple):
@@ -194,18 +192,19 @@ class Epochs(NamedTuple):
     losses: list[float]
     moved: list[int]
 
-    def add(self, epoch: int, loss: float, moved: int) -> None:
-        self.losses.append(loss)
-        self.moved.append(moved)
+    def add(self, epoch: int, weights: SetWeights) -> None:
+        self.losses.append(weights.objective)
+        self.moved.append(weights.moved)
 
 
 class Relevant:
     """The relevant sets of all segments: records on the disk, and who learns from them."""
 
     def __init__(
-        self, recipe: SetRecipe, frozen: Frozen, packing: Packing, sets: Sets, lines: Lines, learner: Learner
+        self, recipe: Recipe, frozen: Frozen, packing: Packing, sets: Sets, lines: Lines, learner: Learner
     ) -> None:
         self.recipe, self.frozen, self.packing, self.sets, self.lines = recipe, frozen, packing, sets, lines
+        self.policy = cast(RelevantSets, recipe.policy)
         self.learner, self.free = learner, packing.free
         self.table, self.seen = sets.table(), Seen(len(lines.source))
         self.numbers = Numbers.none()
@@ -254,22 +253,23 @@ class Relevant:
         """Give the learner what waits; all features get their places anew."""
         counts, places, awake = self.table.counts[: len(self.table)], np.zeros(0, np.uint32), 0
         if self.packing.binary:
-            places, awake = numbering(counts, self.recipe.least)
+            places, awake = numbering(counts, self.policy.least)
         self.numbers = Numbers(places, awake, self.foreign)
         self.learner.pack(self.sets, self.packing.ordered(self.waiting), self.numbers)
         self.candidates += sum(self.packing.count(name, self.sets.parts[name].records) for name in self.waiting)
         self.waiting.clear()
 
-    def learn(self, iteration: int, past: Learnt | None, watch: Watch) -> Learnt:
+    def learn(self, iteration: int, past: Learnt | None, watch: Watcher[SetWeights]) -> Learnt:
         """Weights from the sets, beginning at those of the past or at the first ones."""
         places, awake, _ = self.numbers
-        weights, own = np.zeros(awake + 1, np.float32), np.full(len(self.free), self.recipe.origin)
+        weights, own = np.zeros(awake + 1, np.float32), np.full(len(self.free), self.policy.initial)
         if past:
             ids = np.flatnonzero(places[: len(past.keyed)] <= awake)
             weights[places[ids]] = past.keyed[ids]
             own = np.array([past.own[name] for name in self.free])
-        weights, own = self.learner.learn(iteration, weights, own, watch)
-        return Learnt(np.append(weights, np.float32(0))[np.minimum(places, awake + 1)], self.named(own))
+        solver, batch = self.recipe.solver, self.learner.batch(iteration)
+        found = solver.solve(self.recipe.loss, batch, SetWeights(weights, own), None, watch)
+        return Learnt(np.append(found.places, np.float32(0))[np.minimum(places, awake + 1)], self.named(found.own))
 
     def named(self, own: Reals) -> dict[str, float]:
         """All weights of real-valued features."""
@@ -277,7 +277,7 @@ class Relevant:
 
 
 def train(
-    recipe: SetRecipe,
+    recipe: Recipe,
     decoder: KeyedDecoder,
     text: Text,
     run: Run,
@@ -293,14 +293,15 @@ def train(
 
     Shards learn where the coordinator has workers, if there is one; a single shard learns here.
     """
-    frozen, lines, judge = Frozen.of(recipe, decoder.names, fixed or {}, base), text.learn, named(recipe.metric)
-    packing, count = frozen.packing(recipe, decoder.names), len(lines.source)
-    learner: Learner = Here(packing, recipe.solver, count, spill, threads)
-    if coordinator and recipe.solver.shards > 1:
-        learner = Mixing(coordinator, packing, recipe.solver, count, spill=spill is not None)
+    policy, solver = cast(RelevantSets, of_form(recipe, "sets").policy), cast(OnlineSgd, recipe.solver)
+    frozen, lines, judge = Frozen.of(policy, decoder.names, fixed or {}, base), text.learn, named(recipe.metric)
+    loss, count = cast(Ranking, recipe.loss).packed, len(lines.source)
+    packing = Packing(loss, decoder.names, frozen.own, policy.learn != "real")
+    learner: Learner = Here(packing, count, spill, threads)
+    if coordinator and solver.shards > 1:
+        learner = Mixing(coordinator, packing, count, spill=spill is not None)
     sets = Relevant(recipe, frozen, packing, run.sets, lines, learner)
-    flat = Learnt(np.zeros(0, np.float32), sets.named(np.full(len(sets.free), recipe.flat)))
-    seed = recipe.solver.seed
+    flat = Learnt(np.zeros(0, np.float32), sets.named(np.full(len(sets.free), policy.flat)))
 
     def begin(name: str, batches: Iterator[Fired], judge: Metric | None) -> None:
         clock = Clock()
@@ -308,11 +309,11 @@ def train(
         run.begun(Beginning(name, new, *top.means(count), dict(clock)))
         sets.keep(name)
 
-    if recipe.truths and TRUTHS not in run.sets.parts:
-        begin(TRUTHS, decoder.truths(*lines, recipe.truths), judge)
+    if policy.truths and TRUTHS not in run.sets.parts:
+        begin(TRUTHS, decoder.truths(*lines, policy.truths), judge)
     if FIRST not in run.sets.parts:
-        if recipe.start == "bag":
-            begin(FIRST, decoder.bags(lines.source, seed), None)
+        if policy.start == "bag":
+            begin(FIRST, decoder.bags(lines.source, solver.seed), None)
         else:
             begin(FIRST, decoder.listed(lines.source, frozen.keyed(sets.table, flat), recipe.k), judge)
     done = len(run.sets.parts.keys() - {TRUTHS})
@@ -321,10 +322,10 @@ def train(
         with clock("packing"):
             sets.pack()
         with clock("learning"):
-            if recipe.start == "seeds" and iteration == 1:
-                learnt = disturbed(flat, sets.free, seed)
+            if policy.start == "seeds" and iteration == 1:
+                learnt = disturbed(flat, sets.free, solver.seed)
             else:
-                past = None if recipe.restart or iteration == 1 else run.learnt(iteration - 1)
+                past = None if policy.restart or iteration == 1 else run.learnt(iteration - 1)
                 learnt = sets.learn(iteration, past, epochs.add)
         weights = frozen.keyed(sets.table, learnt)
         with clock("testing"):

@@ -17,13 +17,13 @@ from rampion.losses.contrast import MODEL
 from rampion.losses.expectation import Expectation
 from rampion.metrics import Metric, named
 from rampion.metrics.judging import Batch, Forms, Judge, Stakes, totals, unjudged
-from rampion.protocols import Policy
+from rampion.protocols import ListPolicy
 from rampion.store.candidates import Candidates
 from rampion.store.features import Weights
 from rampion.store.text import References, Texts
 from rampion.training.loop import Held, Record, Round, Standing, absorbed, ignore, learn, standing
 from rampion.training.policies import Fixed, Merge, Replace, Window
-from rampion.training.recipes import RECIPES, Recipe
+from rampion.training.recipes import Recipe, of_form, recipe_named, recipes_of
 from rampion.training.sharded import sharded
 
 Lists = Candidates | Sequence[Candidates]
@@ -56,19 +56,12 @@ class Tuned:
     shrunk: float  # the length of the weights as a share of the initial ones'; 1 if those were 0
 
 
-def recipe_named(name: str, **settings: Any) -> Recipe:
-    """A row of the table, with some of its settings changed."""
-    if name not in RECIPES:
-        raise RecipeError(f"no recipe {name!r}; there are {', '.join(RECIPES)}")
-    return RECIPES[name].set(**settings)
-
-
-def policy_named(name: str) -> Policy:
+def policy_named(name: str) -> ListPolicy:
     """replace, merge, fixed, or window:N."""
     kind, _, size = name.partition(":")
     if kind == "window" and size.isdigit():
         return Window(int(size))
-    policies: dict[str, Policy] = {"replace": Replace(), "merge": Merge(), "fixed": Fixed()}
+    policies: dict[str, ListPolicy] = {"replace": Replace(), "merge": Merge(), "fixed": Fixed()}
     if name not in policies:
         raise RecipeError(f"no policy {name!r}; there are {', '.join(policies)} and window:N")
     return policies[name]
@@ -131,7 +124,7 @@ def tune(
     Expectation losses can be learnt by shards, which an executor's workers do ("local", "dask,workers=2", an address).
     They share a folder, the room, from which a run that was stopped goes on; otherwise it is a passing one.
     """
-    chosen = recipe_named(recipe) if isinstance(recipe, str) else recipe
+    chosen = recipe_named(recipe, "lists") if isinstance(recipe, str) else of_form(recipe, "lists")
     chosen = chosen.set(**({"metric": metric} if metric else {}), **settings)
     refuse_shards(chosen, shards, executor is not None)
     task = Task(
@@ -255,7 +248,7 @@ def refuse_shards(recipe: Recipe, shards: int | None, shared: bool) -> None:
         if shared:
             raise RecipeError("an executor takes shards of the lists; cut them into 2 or more (shards)")
     elif not isinstance(recipe.loss, Expectation):
-        able = ", ".join(name for name, row in RECIPES.items() if isinstance(row.loss, Expectation))
+        able = ", ".join(name for name, row in recipes_of().items() if isinstance(row.loss, Expectation))
         raise RecipeError(f"this recipe cannot learn by shards; {able} can")
 
 
@@ -316,7 +309,7 @@ class Reranker:
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The constructor's arguments; with `deep`, every setting of the recipe too."""
         given = {"recipe": self.recipe, "start": self.start, "metric": self.metric, "policy": self.policy}
-        chosen = recipe_named(self.recipe, **self.settings)
+        chosen = recipe_named(self.recipe, "lists", **self.settings)
         inside = {name: value for name, value in chosen.settings().items() if name not in given}
         return given | (inside if deep else self.settings)
 
@@ -324,7 +317,7 @@ class Reranker:
         for name in ("recipe", "start", "metric", "policy"):
             if name in params:
                 setattr(self, name, params.pop(name))
-        recipe_named(self.recipe, **params)
+        recipe_named(self.recipe, "lists", **params)
         self.settings = self.settings | params
         return self
 

@@ -13,7 +13,7 @@ from command import good, rampion, start
 from trained import SETTINGS, files, train
 
 from rampion.runs.sets_run import Run
-from rampion.training.recipes import SETS
+from rampion.training.recipes import recipes_of
 
 
 def test_a_line_an_iteration_and_the_best_at_the_end(done):
@@ -99,7 +99,7 @@ def test_ctrl_c_is_one_line_and_it_goes_on(corpus, done, tmp_path):
 @pytest.mark.parametrize(
     ("more", "sentence"),
     [
-        (["--recipe", "rampion"], "no recipe 'rampion' learns from relevant sets; there are costmargin, "),
+        (["--recipe", "rampion"], "rampion learns from lists, as rampion tune does; recipes that learn from"),
         (["--reordering", "some"], "--reordering some: expected mon or swap"),
         (["--fixed", "LM"], "--fixed 'LM': expected a feature and its weight, for example --fixed LM=0.1"),
         (["--fixed", "LM=inf"], "--fixed 'LM=inf': expected a feature and its weight"),
@@ -139,6 +139,6 @@ def test_another_corpus(corpus, done, tmp_path):
 
 def test_recipes_and_citations():
     text = good("recipes")
-    assert all(f"\n{name} " in text for name in SETS)
+    assert all(f"\n{name} " in text for name in recipes_of("sets"))
     assert json.loads(good("recipes", "costmargin", "--json"))["epochs"] == 40
     assert "@article{tillmann2008" in good("cite", "costmargin")

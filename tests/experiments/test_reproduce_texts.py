@@ -18,7 +18,7 @@ from rampion.experiments.runners import Workshop, texts
 from rampion.experiments.runners.inputs import Stock
 from rampion.experiments.scales import SCALES, SENTENCES
 from rampion.store.text import Texts
-from rampion.training.recipes import SETS
+from rampion.training.recipes import RECIPES
 
 MINUTE = TINY._replace(pairs=240, held_out=12)
 FILTER, ORDER = (experiment.name for experiment in TEXTS)
@@ -63,7 +63,7 @@ def test_pairs_and_blocks_are_those_of_the_row(made):
 def test_steps_are_longer_for_fewer_sentences(made):
     rows = rows_of(made, FILTER)
     asked = tomllib.loads((made[0] / "rows" / "covering-pairs" / "seed-1" / "run" / "config.toml").read_text())
-    rate = SETS["costmargin"].settings()["rate"] * SENTENCES / rows[COVERING]["runs"][0]["sentences"]
+    rate = RECIPES["costmargin"].settings()["rate"] * SENTENCES / rows[COVERING]["runs"][0]["sentences"]
     assert asked["rate"] == pytest.approx(rate)
 
 

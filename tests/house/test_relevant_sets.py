@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -53,7 +53,7 @@ def test_all_contestants_take_the_same_steps(name):
     epoch, order = peers[name](), np.random.default_rng(1).permutation(SMALL.sentences)
     theirs, ours = np.zeros((2, awake + 1), np.float32)
     for _ in range(3):
-        told = _kernels.rank(slabs, order, astuple(COSTMARGIN), (rate, 0.0), ours, np.zeros(0), False, Room.of(slabs))
+        told = _kernels.rank(slabs, order, COSTMARGIN.packed, (rate, 0.0), ours, np.zeros(0), False, Room.of(slabs))
         assert epoch(order, theirs) == told[1]
     assert margins(theirs, rows) == pytest.approx(margins(ours, rows), abs=1e-3)
 

@@ -268,6 +268,8 @@ class Listed:
     def __init__(self, rounds):
         self.rounds = rounds
 
+    form = "lists"
+
     def check(self, loss):
         if loss is None:
             raise RecipeError("no loss")

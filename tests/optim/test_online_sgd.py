@@ -17,8 +17,10 @@ from rampion._core import respond as core_respond
 from rampion._reference import rank as reference_rank
 from rampion._reference import respond as reference_respond
 from rampion.errors import InputError, RecipeError, TuningError
+from rampion.losses.expectation import Risk
 from rampion.losses.ranking import COSTMARGIN, FIXED, LITERAL, PERCEPTRON, Ranking, Regression
-from rampion.optim.online_sgd import Passes, Room
+from rampion.optim.online_sgd import Here, OnlineSgd, Room, SetWeights
+from rampion.optim.solvers import Best
 
 
 class Packed(NamedTuple):
@@ -280,9 +282,10 @@ def test_a_perceptron_whose_truth_scores_best_moves_nothing():
 def test_segments_without_alternatives_move_nothing(loss):
     alone = packed([[], [[1, 2]], [[1], [2]]], [0, 1, 2], [0.0, 1.0, 1.0])
     told = []
-    weights, _ = Passes(rate=0.5, epochs=2).solve(
-        loss, alone, np.zeros(3, np.float32), np.zeros(0), lambda *row: told.append(row)
-    )
+    weights, *_ = OnlineSgd(rate=0.5, epochs=2).solve(
+        loss, Here(alone), SetWeights(np.zeros(3, np.float32), np.zeros(0)), None,
+        lambda epoch, found: told.append((epoch, *found[2:])),
+    )  # fmt: skip
     if isinstance(loss, Ranking):
         assert not weights.any()
         assert told == [(1, 0.0, 0), (2, 0.0, 0)]
@@ -310,7 +313,7 @@ def test_table_two_as_printed_learns_less_and_its_weights_grow(seed):
     slabs, metric = toy(seed)
 
     def learnt(loss, rate):
-        return Passes(rate=rate).solve(loss, slabs, np.zeros(1, np.float32), np.zeros(30))[1]
+        return OnlineSgd(rate=rate).solve(loss, Here(slabs), SetWeights(np.zeros(1, np.float32), np.zeros(30))).own
 
     slow = {loss: metric(learnt(loss, 1e-3)) for loss in (COSTMARGIN, FIXED, LITERAL)}
     assert slow[FIXED] == pytest.approx(slow[COSTMARGIN], abs=0.005)
@@ -322,9 +325,8 @@ def test_table_two_as_printed_learns_less_and_its_weights_grow(seed):
 def trained(threads=None, slabs=None, **settings):
     random = np.random.default_rng(8)
     slabs = slabs or drawn(random, 30, 12, 60, 1)[0]
-    return Passes(rate=0.1, epochs=3, **settings).solve(
-        COSTMARGIN, slabs, *start_of(random, slabs.awake, 1), iteration=2, threads=threads
-    )
+    start = SetWeights(*start_of(random, slabs.awake, 1))
+    return OnlineSgd(rate=0.1, epochs=3, **settings).solve(COSTMARGIN, Here(slabs, 2, threads), start)[:2]
 
 
 def test_shards_mix_and_threads_change_no_bit():
@@ -337,7 +339,7 @@ def test_a_shard_is_a_training_of_its_own_and_weights_become_the_mean():
     random = np.random.default_rng(9)
     slabs, _ = drawn(random, 10, 8, 50, 1)
     weights, own = start_of(random, slabs.awake, 1)
-    mixed = Passes(rate=0.1, epochs=1, shards=2).solve(COSTMARGIN, slabs, weights, own)
+    mixed = OnlineSgd(rate=0.1, epochs=1, shards=2).solve(COSTMARGIN, Here(slabs), SetWeights(weights, own))[:2]
     draw, parts = np.random.default_rng((0, 0, 0)), []
     for start in (0, 5):
         single, double = weights.copy(), own.copy()
@@ -349,7 +351,7 @@ def test_a_shard_is_a_training_of_its_own_and_weights_become_the_mean():
 
 @pytest.mark.parametrize(("window", "shards"), [(0, 1), (4, 1), (4, 3), (100, 1)])
 def test_every_epoch_visits_every_segment_once_in_windows(window, shards):
-    passes, random = Passes(window=window), np.random.default_rng(0)
+    passes, random = OnlineSgd(window=window), np.random.default_rng(0)
     cuts = np.linspace(0, 30, shards + 1).astype(int)
     for start, end in pairwise(cuts.tolist()):
         order = passes._order(random, start, end)
@@ -363,7 +365,7 @@ def test_the_pull_of_l2_is_that_of_the_formula():
     """Nothing to rank: what is left is (1 - rate * l2) a visit."""
     alone = packed([[[1]]], [1], [1.0])
     start = np.array([0.0, 1.0], np.float32)
-    weights, _ = Passes(rate=0.5, l2=0.5, epochs=100).solve(COSTMARGIN, alone, start, np.zeros(0))
+    weights = OnlineSgd(rate=0.5, l2=0.5, epochs=100).solve(COSTMARGIN, Here(alone), SetWeights(start, np.zeros(0)))[0]
     assert weights[1] == pytest.approx(0.75**100, rel=1e-4)
     assert start.tolist() == [0.0, 1.0]
 
@@ -383,14 +385,15 @@ def test_the_pull_of_l2_is_that_of_the_formula():
 )
 def test_settings_out_of_range_are_refused(settings, message):
     with pytest.raises(RecipeError, match=message):
-        Passes(**settings)
+        OnlineSgd(**settings)
 
 
 @pytest.mark.parametrize("epochs", [1, 40])
 def test_weights_beyond_all_bounds_end_the_training(epochs):
     slabs = packed([[[1, 2], [2, 3], [3]]], [1], [1.0, 0.5, 0.0])
+    start = SetWeights(np.zeros(4, np.float32), np.zeros(0))
     with pytest.raises(TuningError, match=r"weights grew beyond all bounds in epoch \d+; use a rate below 1e\+39"):
-        Passes(rate=1e39, epochs=epochs).solve(COSTMARGIN, slabs, np.zeros(4, np.float32), np.zeros(0))
+        OnlineSgd(rate=1e39, epochs=epochs).solve(COSTMARGIN, Here(slabs), start)
 
 
 @pytest.mark.parametrize(
@@ -405,4 +408,14 @@ def test_weights_beyond_all_bounds_end_the_training(epochs):
 )
 def test_weights_that_do_not_fit_are_refused(weights, own, message):
     with pytest.raises(InputError, match=message):
-        Passes().solve(COSTMARGIN, THREE, weights.astype(np.float32), own)
+        OnlineSgd().solve(COSTMARGIN, Here(THREE), SetWeights(weights.astype(np.float32), own))
+
+
+def test_other_losses_and_origins_are_refused():
+    with pytest.raises(RecipeError, match=r"needs a loss in numbers.*Risk has none: use another solver"):
+        OnlineSgd().check(Risk())
+    away = SetWeights(np.ones(4, np.float32), np.ones(1))
+    with pytest.raises(RecipeError, match="pulls weights to 0, and cannot pull them elsewhere"):
+        OnlineSgd().solve(COSTMARGIN, Here(THREE), away, away)
+    with pytest.raises(RecipeError, match="Best scores lists, and OnlineSgd has none: use OnlineSgd alone"):
+        Best(OnlineSgd()).check(COSTMARGIN)

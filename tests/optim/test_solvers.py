@@ -181,7 +181,7 @@ def test_lbfgs_holds_blas_to_one_thread():
     seen = set()
 
     class Spy:
-        smooth, scope = True, "segment"
+        smooth, scope, relative = True, "segment", True
 
         def slopes(self, stakes, scores):
             seen.update(one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas")

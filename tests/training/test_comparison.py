@@ -16,8 +16,8 @@ from rampion.decoder.text.toy import task
 from rampion.errors import RecipeError, TuningError
 from rampion.training.comparison import random, ranked, sweep
 from rampion.training.loop import ignore
-from rampion.training.recipes import RECIPES
-from rampion.training.tuning import Task, recipe_named, tune
+from rampion.training.recipes import RECIPES, recipe_named
+from rampion.training.tuning import Task, tune
 
 NAMES = ("rampion", "mira-sentence", "perceptron")
 

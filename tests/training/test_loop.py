@@ -27,8 +27,8 @@ from rampion.store.features import Weights
 from rampion.training.decoders import FixedLists
 from rampion.training.loop import Judged, Memory, train
 from rampion.training.policies import Merge, Replace, Window
-from rampion.training.recipes import RECIPES, looped
-from rampion.training.tuning import judge, recipe_named, rerank
+from rampion.training.recipes import RECIPES, looped, recipe_named
+from rampion.training.tuning import judge, rerank
 
 # Says w(v), w(v + 1) or w(v + 2) for a word v; has one true feature, one that misleads, and one of the first word.
 # The file `trouble` says in which call it does what it should not.

@@ -19,16 +19,17 @@ from rampion.executors.local import Local
 from rampion.executors.tasks import forget, kept
 from rampion.formats import container
 from rampion.losses.ranking import COSTMARGIN, PERCEPTRON, Ranking, Regression
+from rampion.optim.online_sgd import SetWeights
 from rampion.runs.sets_run import Run
 from rampion.sets.records import Keyed
 from rampion.sets.selection import Packing
 from rampion.training.mixing import CHANGED, START, Here, Mixing, _Shelf
-from rampion.training.recipes import SETS, SetRecipe
+from rampion.training.recipes import RECIPES, Recipe
 from rampion.training.relevant import Frozen, Relevant, train
 
 TEXT = text((12, 3, 3))
-QUICK = SETS["costmargin"].set(iterations=3, epochs=4, rate=0.05, seed=3, shards=3)
-RECIPES = {
+QUICK = RECIPES["costmargin"].set(iterations=3, epochs=4, rate=0.05, seed=3, shards=3)
+CASES = {
     "truths apart": QUICK,
     "windows": QUICK.set(window=4, shards=2),
     "warm": QUICK.set(restart=False, k=2),
@@ -37,17 +38,17 @@ RECIPES = {
     "truths among alternatives": replace(QUICK, loss=PERCEPTRON),
     "both kinds": QUICK.set(learn="both"),
     "regression": replace(QUICK, loss=Regression()),
-    "real-valued": SETS["costmargin-dense"].set(iterations=3, epochs=4, rate=0.02, text="train", shards=3),
+    "real-valued": RECIPES["costmargin-dense"].set(iterations=3, epochs=4, rate=0.02, text="train", shards=3),
     "more shards than segments": QUICK.set(shards=30),
 }
 
 
-def run(folder: Path, recipe: SetRecipe, resume: bool = False, **options) -> Run:
+def run(folder: Path, recipe: Recipe, resume: bool = False, **options) -> Run:
     decoder = FakeDecoder()
     asked = recipe.settings(), [], {"corpus": TEXT.fingerprint, "decoder": decoder.fingerprint}
     one = Run.resume(folder, *asked, ()) if resume else Run.begin(folder, *asked)
-    fixed = {"Odd": 0.25} if recipe.learn == "both" else {"Right": 0.1, "Odd": 0.0}
-    train(recipe, decoder, TEXT, one, **{"fixed": {} if recipe.learn == "real" else fixed} | options)
+    fixed = {"Odd": 0.25} if recipe.policy.learn == "both" else {"Right": 0.1, "Odd": 0.0}
+    train(recipe, decoder, TEXT, one, **{"fixed": {} if recipe.policy.learn == "real" else fixed} | options)
     return one
 
 
@@ -64,7 +65,7 @@ def here(tmp_path_factory):
     """The bits of a run that learns here."""
     found = {}
 
-    def made(recipe: SetRecipe) -> dict[str, bytes]:
+    def made(recipe: Recipe) -> dict[str, bytes]:
         if recipe not in found:
             folder = tmp_path_factory.mktemp("here") / "run"
             run(folder, recipe)
@@ -81,11 +82,11 @@ def coordinated(folder: Path, executor=None, **patience) -> Coordinator:
 # The same bits
 
 
-@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("name", CASES)
 def test_workers_find_the_bits_of_threads(name, here, tmp_path):
     with coordinated(tmp_path / "room") as coordinator:
-        run(tmp_path / "run", RECIPES[name], coordinator=coordinator)
-    assert bits(tmp_path / "run") == here(RECIPES[name])
+        run(tmp_path / "run", CASES[name], coordinator=coordinator)
+    assert bits(tmp_path / "run") == here(CASES[name])
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -99,7 +100,7 @@ def test_weights_of_a_base_stay(tmp_path):
     run(tmp_path / "base", QUICK.set(shards=1))
     binary = Run.open(tmp_path / "base").keyed()
     base = Keyed(binary.table, {"Odd": 0.3})
-    recipe = replace(RECIPES["real-valued"], start="bag", truths=2)
+    recipe = CASES["real-valued"].set(start="bag", truths=2)
     run(tmp_path / "here", recipe, base=base)
     with coordinated(tmp_path / "room") as coordinator:
         run(tmp_path / "run", recipe, base=base, coordinator=coordinator)
@@ -173,11 +174,11 @@ def test_results_that_are_damaged_are_made_again(here, tmp_path):
 # Who has what
 
 
-def packed(tmp_path: Path, recipe: SetRecipe = QUICK):
+def packed(tmp_path: Path, recipe: Recipe = QUICK):
     """Sets of a run of one iteration: a function that gives them to a learner."""
     one = run(tmp_path / "sets", recipe.set(iterations=1))
-    frozen, names = Frozen.of(recipe, FakeDecoder().names, {"Right": 0.1, "Odd": 0.0}, None), FakeDecoder().names
-    packing = frozen.packing(recipe, names)
+    frozen, names = Frozen.of(recipe.policy, FakeDecoder().names, {"Right": 0.1, "Odd": 0.0}, None), FakeDecoder().names
+    packing = Packing(recipe.loss.packed, names, frozen.own, recipe.policy.learn != "real")
 
     def given(learner):
         sets = Relevant(recipe, frozen, packing, one.sets, TEXT.learn, learner)
@@ -190,11 +191,11 @@ def packed(tmp_path: Path, recipe: SetRecipe = QUICK):
 def test_what_is_told_of_epochs_is_the_same(tmp_path):
     packing, given = packed(tmp_path)
     told = [[], []]
-    threads = Here(packing, QUICK.solver, len(TEXT.learn.source))
+    threads = Here(packing, len(TEXT.learn.source))
     with coordinated(tmp_path / "room") as coordinator:
-        workers = Mixing(coordinator, packing, QUICK.solver, len(TEXT.learn.source))
+        workers = Mixing(coordinator, packing, len(TEXT.learn.source))
         for learner, rows in ((threads, told[0]), (workers, told[1])):
-            given(learner).learn(1, None, lambda *row, rows=rows: rows.append(row))
+            given(learner).learn(1, None, lambda *row, rows=rows: rows.append((row[0], *row[1][2:])))
     assert told[0] == told[1]
     assert [row[0] for row in told[0]] == [1, 2, 3, 4]
 
@@ -202,11 +203,11 @@ def test_what_is_told_of_epochs_is_the_same(tmp_path):
 def test_the_weights_to_start_from_stay_as_they_are(tmp_path):
     packing, given = packed(tmp_path)
     with coordinated(tmp_path / "room") as coordinator:
-        learner = Mixing(coordinator, packing, QUICK.solver, len(TEXT.learn.source))
+        learner = Mixing(coordinator, packing, len(TEXT.learn.source))
         start = np.linspace(0, 1, given(learner).numbers.awake + 1, dtype=np.float32)
         before = start.copy()
-        learnt, _ = learner.learn(1, start, np.zeros(0), lambda *_: None)
-    assert start.tolist() == before.tolist() != learnt.tolist()
+        learnt = QUICK.solver.solve(QUICK.loss, learner.batch(1), SetWeights(start, np.zeros(0)))
+    assert start.tolist() == before.tolist() != learnt.places.tolist()
 
 
 def test_a_worker_keeps_its_shards_from_epoch_to_epoch_and_from_part_to_part(tmp_path, monkeypatch):
@@ -227,7 +228,7 @@ def test_a_worker_keeps_its_shards_from_epoch_to_epoch_and_from_part_to_part(tmp
 def test_shards_that_went_elsewhere_are_forgotten(tmp_path):
     packing, given = packed(tmp_path)
     with coordinated(tmp_path / "room") as coordinator:
-        learner = Mixing(coordinator, packing, QUICK.solver, len(TEXT.learn.source))
+        learner = Mixing(coordinator, packing, len(TEXT.learn.source))
         sets = given(learner)
         sets.learn(1, None, lambda *_: None)
         shelf = kept(coordinator.room.place.result("x"), _Shelf)
@@ -241,7 +242,7 @@ def test_shards_that_went_elsewhere_are_forgotten(tmp_path):
 
 def test_what_a_packing_tells_makes_it_again():
     for loss in (COSTMARGIN, Ranking(margin=0.3, every=True), Regression()):
-        packing = Packing(loss, ("B", "A"), {"C": 0.1, "A": 1 / 3}, True)
+        packing = Packing(loss.packed, ("B", "A"), {"C": 0.1, "A": 1 / 3}, True)
         again = Packing.of(json.loads(json.dumps(packing.told())))
         assert again == packing
         assert list(again.own) == ["C", "A"]
@@ -249,7 +250,7 @@ def test_what_a_packing_tells_makes_it_again():
 
 def test_a_shard_that_is_given_up_moves_nothing(tmp_path):
     """The mean is that of a training whose shard has no segments."""
-    packing, given = packed(tmp_path)
+    packing, given = packed(tmp_path, QUICK.set(epochs=2))
 
     class Deadly(Local):
         def send(self, worker: str, task: Task) -> None:
@@ -257,13 +258,13 @@ def test_a_shard_that_is_given_up_moves_nothing(tmp_path):
                 super().send(worker, task)
 
     with coordinated(tmp_path / "room", Deadly(4), deadline=0.5, deaths=1, poison="skip") as coordinator:
-        learner = Mixing(coordinator, packing, QUICK.set(epochs=2).solver, len(TEXT.learn.source))
+        learner = Mixing(coordinator, packing, len(TEXT.learn.source))
         sets, told = given(learner), []
         sets.learn(1, None, lambda *row: told.append(row))
         assert learner.without == {0}
         assert [one.split(",")[:2] for one in coordinator.skipped] == [["shard 0", " lines 1 to 4 of the text"]]
     assert len(told) == 2
-    assert told[0][2] > 0
+    assert told[0][1].moved > 0
 
 
 # On workers of Dask
@@ -277,8 +278,8 @@ def test_workers_of_dask(workers, here, tmp_path):
 
     with coordinated(tmp_path / "room", Cluster(workers=workers)) as coordinator:
         for name in ("truths apart", "windows", "both kinds"):
-            run(tmp_path / name, RECIPES[name], coordinator=coordinator)
-            assert bits(tmp_path / name) == here(RECIPES[name])
+            run(tmp_path / name, CASES[name], coordinator=coordinator)
+            assert bits(tmp_path / name) == here(CASES[name])
 
 
 @pytest.mark.slow
@@ -324,11 +325,11 @@ class Noted(Local):
 
 
 def test_shards_stay_with_their_worker_and_are_shared_out_evenly(tmp_path):
-    packing, given = packed(tmp_path)
+    recipe = QUICK.set(shards=4, epochs=6)
+    packing, given = packed(tmp_path, recipe)
     executor = Noted(2)
     with coordinated(tmp_path / "room", executor) as coordinator:
-        recipe = QUICK.set(shards=4, epochs=6)
-        learner = Mixing(coordinator, packing, recipe.solver, len(TEXT.learn.source))
+        learner = Mixing(coordinator, packing, len(TEXT.learn.source))
         given(learner).learn(1, None, lambda *_: None)
         late = [{(worker, shard) for worker, shard, epoch in executor.sent if epoch == e} for e in (3, 4, 5)]
         assert late[0] == late[1] == late[2]
@@ -336,7 +337,8 @@ def test_shards_stay_with_their_worker_and_are_shared_out_evenly(tmp_path):
         # a worker that comes later takes over some
         coordinator.executor._begin()
         executor.sent.clear()
-        learner.learn(2, *(np.zeros(size, dtype) for size, dtype in ((learner.awake + 1, "f4"), (0, "f8"))), print)
+        zero = SetWeights(np.zeros(learner.awake + 1, np.float32), np.zeros(0))
+        recipe.solver.solve(recipe.loss, learner.batch(2), zero)
         last = [worker for worker, _, epoch in executor.sent if epoch == 5]
         assert sorted(Counter(last).values()) == [1, 1, 2]
 
@@ -345,7 +347,7 @@ def test_shards_stay_with_their_worker_and_are_shared_out_evenly(tmp_path):
 
 
 def test_weights_beyond_all_bounds(tmp_path):
-    recipe = SETS["regression"].set(iterations=1, epochs=40, rate=1e30, shards=2)
+    recipe = RECIPES["regression"].set(iterations=1, epochs=40, rate=1e30, shards=2)
     with (
         coordinated(tmp_path / "room") as coordinator,
         pytest.raises(TuningError, match=r"the weights grew beyond all bounds in epoch \d+; use a rate below 1e\+30"),
@@ -356,10 +358,10 @@ def test_weights_beyond_all_bounds(tmp_path):
 def test_weights_that_do_not_fit(tmp_path):
     packing, given = packed(tmp_path)
     with coordinated(tmp_path / "room") as coordinator:
-        learner = Mixing(coordinator, packing, QUICK.solver, len(TEXT.learn.source))
+        learner = Mixing(coordinator, packing, len(TEXT.learn.source))
         given(learner)
         with pytest.raises(InputError, match="3 weights of places and 0 of real-valued features; expected"):
-            learner.learn(1, np.zeros(3, np.float32), np.zeros(0), lambda *_: None)
+            QUICK.solver.solve(QUICK.loss, learner.batch(1), SetWeights(np.zeros(3, np.float32), np.zeros(0)))
 
 
 def test_a_start_of_other_features_is_refused_by_a_worker(tmp_path, monkeypatch):
@@ -371,7 +373,7 @@ def test_a_start_of_other_features_is_refused_by_a_worker(tmp_path, monkeypatch)
 
     monkeypatch.setattr(container, "write", short)
     with coordinated(tmp_path / "room") as coordinator:
-        learner = Mixing(coordinator, packing, QUICK.solver, len(TEXT.learn.source))
+        learner = Mixing(coordinator, packing, len(TEXT.learn.source))
         with pytest.raises(StoreError, match="these weights are not of these features"):
             given(learner).learn(1, None, lambda *_: None)
 
@@ -396,6 +398,6 @@ def test_answers_that_do_not_fit(change, sentence, tmp_path, monkeypatch):
 
     monkeypatch.setattr(container, "write", strange)
     with coordinated(tmp_path / "room") as coordinator:
-        learner = Mixing(coordinator, packing, QUICK.solver, len(TEXT.learn.source))
+        learner = Mixing(coordinator, packing, len(TEXT.learn.source))
         with pytest.raises(StoreError, match=sentence):
             given(learner).learn(1, None, lambda *_: None)

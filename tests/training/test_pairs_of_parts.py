@@ -16,9 +16,11 @@ from strategies import random_store
 from rampion.errors import RecipeError
 from rampion.losses.contrast import LOSSES, Contrast, Sided
 from rampion.losses.pairwise import Pairs
+from rampion.losses.ranking import RANKINGS
 from rampion.optim import updates
 from rampion.optim.mert import LineSearch
 from rampion.optim.mira import BatchMira
+from rampion.optim.online_sgd import OnlineSgd
 from rampion.optim.pro import Pro
 from rampion.optim.solvers import Annealed, Best, Cccp, Descent, Lbfgs
 from rampion.protocols import Pace, Update
@@ -26,11 +28,15 @@ from rampion.store.features import Weights
 from rampion.store.text import References
 from rampion.training import policies
 from rampion.training.loop import absorbed, learn
-from rampion.training.recipes import RECIPES, Recipe
+from rampion.training.recipes import Recipe, recipes_of
 from rampion.training.tuning import judge
 
-OTHERS = {type(recipe.loss).__name__: recipe.loss for recipe in RECIPES.values() if not isinstance(recipe.loss, Sided)}
-ALL_LOSSES = LOSSES | OTHERS
+OTHERS = {
+    type(recipe.loss).__name__: recipe.loss
+    for recipe in recipes_of("lists").values()
+    if not isinstance(recipe.loss, Sided)
+}
+ALL_LOSSES = LOSSES | OTHERS | RANKINGS
 
 
 def parts(module, verb):
@@ -53,12 +59,16 @@ SOLVERS = [
     BatchMira(epochs=2),
     Pro(rounds=2),
     LineSearch(restarts=1, threads=1),
+    OnlineSgd(epochs=2),
+    Best(OnlineSgd(epochs=2)),
 ]
 
 
 def refusal(solver, loss):
     """The reason that a pair is illegal, as a pattern of the sentence; None for a legal one."""
     smooth = loss.smooth
+    if isinstance(solver, OnlineSgd):
+        return "OnlineSgd learns from relevant sets, and .* keeps lists; use OnlineSgd with RelevantSets"
     if isinstance(solver, LineSearch):
         return None if loss.scope == "corpus" else "maximises the score of the whole corpus.* use "
     if isinstance(solver, Pro):
@@ -70,6 +80,8 @@ def refusal(solver, loss):
         return None if plain else "weighs scores against BLEU.* use"
     if isinstance(solver, Best):
         solver = solver.inner
+        if isinstance(solver, OnlineSgd):
+            return "Best scores lists, and OnlineSgd has none: use OnlineSgd alone"
     if isinstance(solver, Annealed):
         if not hasattr(loss, "warmth"):
             return "lowers the warmth of a loss.* use "

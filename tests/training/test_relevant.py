@@ -11,7 +11,6 @@ import signal
 import sys
 import time
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -25,27 +24,27 @@ from rampion.runs.folder import RunFolder
 from rampion.runs.sets_run import Run
 from rampion.sets.files import TRUTHS, Sets
 from rampion.sets.records import Keyed
-from rampion.sets.selection import leading
+from rampion.sets.selection import Packing, leading
 from rampion.training.memory import Need, need
 from rampion.training.mixing import Here
-from rampion.training.recipes import SETS, SetRecipe
+from rampion.training.recipes import RECIPES, Recipe, recipes_of
 from rampion.training.relevant import Frozen, Learnt, Relevant, train
 
 TEXT = text()
 FIXED = {"Right": 0.1, "Odd": 0.0}
 NOTHING = dict.fromkeys(FIXED, 0.0)
 FREE = ("iterations",)
-QUICK = SETS["costmargin"].set(iterations=4, epochs=5, rate=0.05, seed=3)
+QUICK = RECIPES["costmargin"].set(iterations=4, epochs=5, rate=0.05, seed=3)
 WARM = QUICK.set(restart=False, k=2)
 SHARDED = QUICK.set(shards=3, window=4)
-DENSE = SETS["costmargin-dense"].set(iterations=4, epochs=5, rate=0.02, text="train")
+DENSE = RECIPES["costmargin-dense"].set(iterations=4, epochs=5, rate=0.02, text="train")
 
 
-def run(folder: Path, recipe: SetRecipe = QUICK, resume: bool = False, decoder=None, lines=TEXT, **options) -> Run:
+def run(folder: Path, recipe: Recipe = QUICK, resume: bool = False, decoder=None, lines=TEXT, **options) -> Run:
     decoder = decoder or FakeDecoder()
     asked = recipe.settings(), [], {"corpus": lines.fingerprint, "decoder": decoder.fingerprint}
     one = Run.resume(folder, *asked, FREE) if resume else Run.begin(folder, *asked)
-    options = {"fixed": {} if recipe.learn == "real" else FIXED} | options
+    options = {"fixed": {} if recipe.policy.learn == "real" else FIXED} | options
     train(recipe, decoder, lines, one, **options)
     return one
 
@@ -63,7 +62,7 @@ def straight(tmp_path_factory):
     """A folder for every recipe."""
     folders = {}
 
-    def made(recipe: SetRecipe) -> Path:
+    def made(recipe: Recipe) -> Path:
         if recipe not in folders:
             folders[recipe] = tmp_path_factory.mktemp("straight") / "run"
             run(folders[recipe], recipe)
@@ -87,10 +86,10 @@ def test_the_gain_rises_from_the_bag_and_beats_no_weights(straight):
     assert rows[-1].gain > rows[0].gain > judge.segments(statistics).mean()
 
 
-@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("name", recipes_of("sets"))
 def test_every_recipe_learns_something(name, tmp_path):
-    recipe = SETS[name].set(iterations=2, epochs=3, rate=0.01, text="train")
-    rows = run(tmp_path / "run", recipe, fixed={} if recipe.learn == "real" else NOTHING).rows
+    recipe = RECIPES[name].set(iterations=2, epochs=3, rate=0.01, text="train")
+    rows = run(tmp_path / "run", recipe, fixed={} if recipe.policy.learn == "real" else NOTHING).rows
     assert [row.iteration for row in rows] == [1, 2]
     assert rows[-1].moved[0] > 0
     assert all(np.isfinite(row.objective).all() and len(row.objective) in (0, 3) for row in rows)
@@ -98,7 +97,7 @@ def test_every_recipe_learns_something(name, tmp_path):
 
 def test_a_perceptron_moves_only_where_another_scores_better(tmp_path):
     """The truth is among the alternatives, and the more of the set are right, the fewer visits move (S10.9)."""
-    row = run(tmp_path / "run", SETS["set-perceptron"].set(iterations=1, epochs=60, rate=0.1), fixed=NOTHING).rows[0]
+    row = run(tmp_path / "run", RECIPES["set-perceptron"].set(iterations=1, epochs=60, rate=0.1), fixed=NOTHING).rows[0]
     assert row.moved[-1] < row.moved[0] / 4
 
 
@@ -134,7 +133,7 @@ def test_singletons_weigh_nothing(straight):
     before = Sets(one.sets.folder, one.sets.corpus, {name: one.sets.parts[name] for name in (TRUTHS, "000")})
     weights, table = one.learnt(1).keyed, before.table()
     assert len(weights) == len(table)
-    assert not weights[table.counts[: len(table)] < QUICK.least].any()
+    assert not weights[table.counts[: len(table)] < QUICK.policy.least].any()
     assert weights.any()
 
 
@@ -183,11 +182,11 @@ def test_frozen_weights_are_offsets(straight, tmp_path):
     """Of both kinds (S10.12): a binary base, on which real-valued features learn; and real-valued ones that stay."""
     binary = whole(straight(QUICK)).keyed()
     base = Keyed(binary.table, {"Odd": binary.own["Odd"]})
-    recipe, decoder = replace(DENSE, start="bag", truths=2), FakeDecoder()
+    recipe, decoder = DENSE.set(start="bag", truths=2), FakeDecoder()
     one = run(tmp_path / "run", recipe, base=base)
-    frozen = Frozen.of(recipe, decoder.names, {}, base)
-    packing = frozen.packing(recipe, decoder.names)
-    learner = Here(packing, recipe.solver, len(TEXT.learn.source))
+    frozen = Frozen.of(recipe.policy, decoder.names, {}, base)
+    packing = Packing(recipe.loss.packed, decoder.names, frozen.own, recipe.policy.learn != "real")
+    learner = Here(packing, len(TEXT.learn.source))
     Relevant(recipe, frozen, packing, one.sets, TEXT.learn, learner).pack()
     slabs = learner.packed.slabs
     place = 0
@@ -393,12 +392,12 @@ def test_a_run_without_an_iteration_has_no_weights(tmp_path):
 )
 def test_weights_must_fit(recipe, fixed, base, sentence, straight):
     with pytest.raises(RecipeError, match=sentence):
-        Frozen.of(recipe, ("Right", "Odd"), fixed, whole(straight(QUICK)).keyed() if base else None)
+        Frozen.of(recipe.policy, ("Right", "Odd"), fixed, whole(straight(QUICK)).keyed() if base else None)
 
 
 def test_seeds_need_real_valued_features():
     with pytest.raises(RecipeError, match="decodes with weights of real-valued features, of which there are none"):
-        Frozen.of(QUICK.set(start="seeds"), (), {}, None)
+        Frozen.of(QUICK.set(start="seeds").policy, (), {}, None)
 
 
 @pytest.mark.parametrize(
@@ -416,7 +415,7 @@ def test_settings_out_of_range(settings, sentence):
 
 def test_weights_beyond_all_bounds(tmp_path):
     with pytest.raises(TuningError, match="the weights grew beyond all bounds in epoch"):
-        run(tmp_path / "run", SETS["regression"].set(iterations=1, epochs=40, rate=1e30))
+        run(tmp_path / "run", RECIPES["regression"].set(iterations=1, epochs=40, rate=1e30))
 
 
 @pytest.mark.parametrize(
@@ -437,7 +436,7 @@ def test_strange_weights(arrays, names, sentence, straight, tmp_path):
 
 
 def test_memory_that_cannot_do():
-    asked = need(SETS["costmargin"], 230_000)
+    asked = need(RECIPES["costmargin"], 230_000)
     assert 35e6 < asked.features < 50e6
     assert sum(asked) < 16 << 30
     assert Need.fits(asked, None)
@@ -445,7 +444,7 @@ def test_memory_that_cannot_do():
     assert not asked.fits(sum(asked[1:-1]))  # the sets go to a file
     with pytest.raises(InputError, match=r"--memory 0.098G: about 45.1 million features need 1G for their table"):
         asked.fits(100 << 20)
-    assert need(SETS["perceptron-dense"], 1000).table == 0
+    assert need(RECIPES["perceptron-dense"], 1000).table == 0
 
 
 def test_learnt_weights_come_back(straight):

@@ -22,11 +22,11 @@ from rampion.store.features import Weights
 from rampion.training.decoders import FixedLists
 from rampion.training.loop import refuse_collapsed, train
 from rampion.training.policies import Merge
-from rampion.training.recipes import RECIPES, Recipe, described
-from rampion.training.tuning import Reranker, judge, pick, recipe_named, tune
+from rampion.training.recipes import RECIPES, Recipe, described, recipe_named, recipes_of
+from rampion.training.tuning import Reranker, judge, pick, tune
 
 
-@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("name", recipes_of("lists"))
 def test_every_recipe_runs_and_repeats_bit_for_bit(name):
     lists, references = toy()
     start = Weights(lists.features, np.full(len(lists.features), 0.1))
@@ -45,7 +45,7 @@ def test_tuning_gains(name):
     assert tuned.after.chosen > tuned.before.chosen + 1
 
 
-@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("name", recipes_of("lists"))
 def test_every_row_of_the_table_is_complete(name):
     recipe = RECIPES[name]
     assert recipe.cite in BIBTEX

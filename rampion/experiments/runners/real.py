@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rampion.runs.sets_run import Run
     from rampion.store.candidates import Candidates
     from rampion.training.loop import Iteration
-    from rampion.training.recipes import SetRecipe
+    from rampion.training.recipes import Recipe
 
 OPTIONS = 20  # blocks of a source phrase: scores of phrases know the bad ones, so that more do no harm
 SENTENCES = 1043  # the dev sentences that Tillmann & Zhang learn from
@@ -117,23 +117,23 @@ def relevant(
         text, recipe = Text(dev, dev, test), paced(stock, settings, len(dev.source))
     if below:  # a bag of blocks would have none of the score that stays, and seem far better than any sentence
         # And the scale is no longer free: what begins at 0 would not grow to be heard beside it.
-        recipe = recipe.set(start="seeds", origin=recipe.flat)
+        recipe = recipe.set(start="seeds", initial=recipe.settings()["flat"])
     recipe = recipe.set(seed=seed)
     facts = {"corpus": text.fingerprint, "decoder": decoder.fingerprint, "base": below.fingerprint if below else None}
-    asked = asdict(settings) | recipe.settings() | {"base": str(below.folder.path.absolute()) if below else None}
-    run = Run.resume(folder, asked, (), facts, ("base",))
+    asked = asdict(settings) | recipe.settings() | {"base_run": str(below.folder.path.absolute()) if below else None}
+    run = Run.resume(folder, asked, (), facts, ("base_run",))
     train(recipe, decoder, text, run, base=below.keyed() if below else None, record=sets.told, threads=stock.threads)
     return run
 
 
-def paced(stock: Stock, settings: Dense, sentences: int) -> SetRecipe:
+def paced(stock: Stock, settings: Dense, sentences: int) -> Recipe:
     """The recipe of a row, at a rate that goes as far in an epoch as the paper's."""
-    from rampion.training.recipes import SETS
+    from rampion.training.recipes import RECIPES
 
-    recipe = SETS[settings.recipe].set(iterations=stock.scale.iterations, k=settings.k)
+    recipe = RECIPES[settings.recipe].set(iterations=stock.scale.iterations, k=settings.k)
     if settings.metric == "wer":
         recipe = recipe.set(metric="wer:reverse")
-    return recipe.set(rate=recipe.solver.rate * SENTENCES / sentences)
+    return recipe.set(rate=recipe.settings()["rate"] * SENTENCES / sentences)
 
 
 def minimum_error(stock: Stock, settings: Dense, decoder: KeyedDecoder, seed: int, folder: Path) -> list[Keyed]:

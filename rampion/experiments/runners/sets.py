@@ -15,7 +15,7 @@ from rampion.experiments.samples import BLEU, MEAN, TRAINING, Outcome, Settled
 from rampion.store.text import References, Texts
 
 if TYPE_CHECKING:
-    from rampion.training.recipes import SetRecipe
+    from rampion.training.recipes import Recipe
     from rampion.training.relevant import Iteration
 
 DEPENDS = ("pairs", "held_out", "sentences", "iterations", "options", "beam")  # what of the scale they depend on
@@ -78,12 +78,12 @@ def train(
     )
 
 
-def recipe_of(stock: Stock, settings: Training) -> SetRecipe:
+def recipe_of(stock: Stock, settings: Training) -> Recipe:
     """The recipe of a row, at its pace."""
-    from rampion.training.recipes import SETS
+    from rampion.training.recipes import RECIPES
 
-    recipe = SETS[settings.recipe].set(iterations=stock.scale.iterations, k=settings.k)
-    return recipe.set(rate=recipe.solver.rate * stock.scale.pace) if settings.paced else recipe
+    recipe = RECIPES[settings.recipe].set(iterations=stock.scale.iterations, k=settings.k)
+    return recipe.set(rate=recipe.settings()["rate"] * stock.scale.pace) if settings.paced else recipe
 
 
 def told(row: Iteration) -> None:
