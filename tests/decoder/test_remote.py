@@ -90,7 +90,7 @@ def test_of_skipped_shards_there_is_nothing(tmp_path):
         assert shards.best(lines(), given) == Texts.from_strings([""] * count)
         fired = whole(shards.listed(lines(), given, 3))
         assert (len(fired.bounds), len(fired.texts), len(fired.keys)) == (count + 1, 0, 0)
-        assert len(shards.decode(segments(), given.own, 2)) == 0
+        assert shards.decode(segments(), given.own, 2).size == 0
 
 
 def test_templates_of_ones_own_stay_at_home(tmp_path):
