@@ -1,5 +1,7 @@
 # make demo    see it work (DEMO=folder)  make check   lint, types, spelling
-# make test    the tests                  make bench   compiled kernels beside plain Python and NumPy/SciPy
+# make test    the quick tests            make bench   compiled kernels beside plain Python and NumPy/SciPy
+# make test-full  all tests               make coverage   all tests, and which lines and branches they reach
+# make test-long  all tests on new random examples, ten times as many: for the night
 # make faults  kill, fill up, mutilate, flip bits, and count what was survived (FAULTS=some of them)
 # make clean   forget all that was built; PYTHON=… chooses the interpreter
 #
@@ -9,20 +11,34 @@ SHELL   := /bin/bash
 PYTHON  ?=
 DEMO    ?= rampion-demo
 BIN     := .venv/bin
+PYTEST  := $(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
 PIP     := $(BIN)/python -m pip -qq --disable-pip-version-check install
 listed  = $(shell sed -n 's/^$(1) = \[\(.*\)\]$$/\1/p' pyproject.toml | tr -d ',')
 SOURCES := setup.py pyproject.toml MANIFEST.in README.md LICENSE \
   $(shell find rampion decoder ! -name __pycache__ ! -name '*.pyc' ! -name '*.so')
 
-.PHONY: demo test bench faults check clean
+.PHONY: demo test test-full test-long coverage bench faults check clean
 
 demo: .venv/installed
 	@$(BIN)/rampion demo --out $(DEMO)
 
 test: .venv/installed
-	@$(BIN)/pytest -n auto
+	@$(PYTEST) -m "not slow" --hypothesis-profile=quick
+
+test-full: .venv/installed
+	@$(PYTEST)
+
+test-long: .venv/installed
+	@$(PYTEST) --hypothesis-profile=long
+
+coverage: .venv/installed .venv/coverage
+	@rm -f build/coverage*
+	@COVERAGE_PROCESS_START=pyproject.toml $(PYTEST)
+	@$(BIN)/coverage combine -q
+	@$(BIN)/coverage report
 
 bench: .venv/installed
+	@$(BIN)/pytest benchmarks/checks
 	@$(BIN)/python benchmarks/run.py
 
 faults: .venv/installed .venv/distributed
@@ -48,6 +64,11 @@ clean:
 
 .venv/distributed: .venv/made pyproject.toml
 	@$(PIP) $(call listed,dask)
+	@touch $@
+
+.venv/coverage: .venv/made
+	@$(PIP) 'coverage>=7.10'
+	@echo 'import coverage; coverage.process_startup()' > "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/coverage.pth"
 	@touch $@
 
 .venv/checkers: .venv/made pyproject.toml

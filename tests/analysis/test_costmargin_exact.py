@@ -6,9 +6,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
+from strategies import examples
 
 from rampion.analysis.costmargin_exact import SLACK, Problem, draw, rounds, theorem
 from rampion.errors import InputError, RecipeError, TuningError
@@ -75,7 +76,7 @@ def spelt(features, gains, bounds, truths, l2, weights):
 
 
 @given(st.integers(0, 2**32), st.sampled_from((1, 2, 3)), st.sampled_from(STRENGTHS))
-@settings(max_examples=25)
+@examples(25)
 def test_the_objective_is_the_definition(seed, truths, l2):
     rng = np.random.default_rng(seed)
     bounds = np.cumsum([0, *rng.integers(truths + 1, 9, size=4)])

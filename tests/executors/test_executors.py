@@ -11,8 +11,9 @@ import errands
 import numpy as np
 import pytest
 from errands import answers, events, same
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from strategies import examples
 
 from rampion.errors import InputError, RecipeError
 from rampion.executors import Coordinator, Job, Patience, Room, Task, named, shards
@@ -197,7 +198,7 @@ class Simulated:
         pass
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     st.integers(1, 5), st.integers(1, 30), st.integers(0, 10**6),
     st.lists(st.sampled_from(["dies", "sleeps", "trouble", "flips"]), max_size=3), st.booleans(),

@@ -21,6 +21,8 @@ from rampion.metrics import Bleu, named
 from rampion.metrics.costs import costs
 from rampion.store.features import Weights
 
+pytestmark = pytest.mark.slow
+
 NAMES = ("table-2", "figure-2", "efficiency", "sensitivity")
 STEPS = 10
 SMALL = TINY._replace(pairs=200, held_out=8, listed=24, width=6)

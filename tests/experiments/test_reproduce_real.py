@@ -20,6 +20,8 @@ from rampion.sets.records import Keyed
 from rampion.store.keys import Keys
 from rampion.store.text import Texts
 
+pytestmark = pytest.mark.slow
+
 FIGURES, TABLE = "tillmann-zhang/figures-4-6", "tillmann-zhang/table-9"
 
 

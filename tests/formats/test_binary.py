@@ -9,9 +9,9 @@ import zlib
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strategies import stores
+from strategies import examples, stores
 
 from rampion.errors import InputError, StoreError
 from rampion.formats import container, store, weights
@@ -120,7 +120,7 @@ def test_what_cannot_be_opened(tmp_path, name, sentence):
         container.read(tmp_path / name, "test")
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(
     st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists, max_leaves=5),
     st.sampled_from(list(entry()["arrays"][0])),
@@ -139,7 +139,7 @@ def test_any_header_is_refused_in_a_sentence(tmp_path_factory, value, key):
             container.read(path, "test")
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(stores())
 def test_a_store_comes_back_bit_for_bit(tmp_path_factory, candidates):
     path = tmp_path_factory.mktemp("store") / "x"
@@ -151,7 +151,7 @@ def test_a_store_comes_back_bit_for_bit(tmp_path_factory, candidates):
     }
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(stores(), st.data())
 def test_a_store_whose_arrays_do_not_fit_is_refused(tmp_path_factory, candidates, data):
     """The checksums are right, the arrays are not: what a hostile writer would make."""

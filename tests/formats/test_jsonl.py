@@ -8,9 +8,9 @@ from contextlib import suppress
 import numpy as np
 import pytest
 from facts import plain
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strategies import lists
+from strategies import examples, lists
 
 from rampion.errors import InputError
 from rampion.formats import jsonl
@@ -27,7 +27,7 @@ def load(path, skipped=None):
     return list(jsonl.read(path, labels, skipped)), labels.features.texts()
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(lists())
 def test_reading_what_was_written_is_the_identity(tmp_path_factory, rows_and_names):
     rows, names = rows_and_names
@@ -140,7 +140,7 @@ values = st.recursive(
 )
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(values, st.sampled_from(["id", "hyps", "text", "feats", "metrics", "score", "note"]))
 def test_any_json_is_read_or_refused_in_a_sentence(tmp_path_factory, value, key):
     record = GOOD | {key: value} if key in ("id", "hyps") else {"id": 1, "hyps": [GOOD["hyps"][0] | {key: value}]}

@@ -9,9 +9,9 @@ from contextlib import suppress
 import numpy as np
 import pytest
 from facts import plain
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strategies import lists
+from strategies import examples, lists
 
 from rampion.errors import FormatError, InputError
 from rampion.formats import files, nbest
@@ -162,7 +162,7 @@ def test_blocks_of_any_size_give_the_same(tmp_path, monkeypatch, block):
     assert skipped.count == 7
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(lists(), st.sampled_from(["x.nbest", "x.nbest.gz"]))
 def test_reading_what_was_written_is_the_identity(tmp_path_factory, rows_and_names, file):
     rows, names = rows_and_names
@@ -206,7 +206,7 @@ def test_names_the_format_cannot_hold(tmp_path, name, sentence):
 valid = b"0 ||| a b ||| LM= -3.5 TM= 1 2 w= 1 ||| -1.25 ||| 0-0\n0 ||| c ||| LM= 1 TM= 3 4 ||| 2\n1 ||| d ||| LM= 1\n"
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(
     st.lists(st.tuples(st.integers(0, len(valid) - 1), st.binary(max_size=2)), max_size=4),
     st.binary(max_size=40),

@@ -61,6 +61,7 @@ def test_a_module_of_the_user_called_decoder_breaks_nothing(tmp_path):
     assert (done.stdout, done.stderr) == ("BlockDecoder\n", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("broken", "said"),
     [

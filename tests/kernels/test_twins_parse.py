@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from strategies import examples
 
 from rampion._core import parse as core
 from rampion._reference import parse as reference
@@ -74,7 +75,7 @@ def story(module: Any, block: bytes, capacity: int) -> list[object]:
     ]
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.lists(line, max_size=8), st.sampled_from([1, 2, 64]))
 def test_twins_agree_on_every_bit(lines: list[str], capacity: int) -> None:
     block = "".join(text.replace("\n", " ") + "\n" for text in lines).encode()

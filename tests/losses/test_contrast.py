@@ -115,7 +115,7 @@ def test_f1_ramp3_is_ramp1_plus_ramp2(seed, ties):
 
 
 @given(seed=seeds, ties=st.booleans())
-def test_f2_f6_ramps_bound_the__the_prediction(seed, ties):
+def test_f2_f6_ramps_bound_the_cost_of_the_prediction(seed, ties):
     scores, stakes = lists(seed, ties)
     chosen = stakes.costs[MODEL.picks(stakes, scores)].sum()
     one, two, three = (value(LOSSES[f"ramp{n}"], stakes, scores) for n in (1, 2, 3))
@@ -186,8 +186,7 @@ def test_lists_that_reach_no_reference_take_no_part():
 def test_pinning_is_tangent_and_lies_above():
     for seed in range(30):
         scores, stakes = lists(seed)
-        other = lists(seed + 1000)[0]
-        other = np.resize(other, len(scores))
+        other = np.random.default_rng(seed + 1000).normal(size=len(scores)) * 2
         for name, loss in LOSSES.items():
             pinned = loss.pinned(stakes, scores)
             if not loss.up.softness:
@@ -197,6 +196,8 @@ def test_pinning_is_tangent_and_lies_above():
             _, slopes = loss.slopes(stakes, scores)
             _, tangent = pinned.slopes(stakes, scores)
             np.testing.assert_allclose(tangent, slopes, atol=1e-12, err_msg=name)
+            here, there = (value(pinned, stakes, at) - value(loss, stakes, at) for at in (scores, other))
+            assert there >= here - 1e-9, name
 
 
 def handicap_of(side, stakes, pinned):

@@ -9,9 +9,9 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strategies import random_store
+from strategies import examples, random_store
 
 from rampion.errors import RecipeError, TuningError
 from rampion.losses.contrast import LOSSES, MODEL
@@ -65,7 +65,7 @@ def test_extremes_are_the_first_of_the_least_and_of_the_greatest(bundle):
             assert (least - bounds[s], most - bounds[s]) == wanted
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(bundles())
 def test_envelope_and_sweep_equal_their_twins(bundle):
     intercepts, slopes, bounds, random = bundle
@@ -92,7 +92,7 @@ def test_long_lists_take_every_path_of_the_envelope(seed, scale):
         assert (starts.tobytes(), winners.tobytes()) == (found[0][0].tobytes(), found[0][1].tobytes())
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(bundles())
 def test_the_envelope_is_who_wins_in_exact_arithmetic(bundle):
     intercepts, slopes, bounds, _ = bundle
@@ -171,7 +171,7 @@ def middle(left, right):
     return right - 1 if left == -np.inf else left + 1 if right == np.inf else (left + right) / 2
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(seeds, st.sampled_from(METRICS))
 def test_a_look_along_a_line_finds_what_brute_force_finds(seed, metric):
     batch, random = landscape(seed, metric)
@@ -192,7 +192,7 @@ def test_a_look_along_a_line_finds_what_brute_force_finds(seed, metric):
         assert (spot == 0.0) == (0.0 in best)
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(seeds, st.sampled_from([0.5, 30.0]))
 def test_l2_counts_against_the_score(seed, l2):
     batch, random = landscape(seed, Bleu())
@@ -212,7 +212,7 @@ def test_l2_counts_against_the_score(seed, l2):
     )
 
 
-@settings(max_examples=12)
+@examples(12)
 @given(seeds, st.sampled_from([Bleu(), Wer()]), st.sampled_from([2, 3]), st.sampled_from(["powell", "sequential"]))
 def test_no_point_of_a_dense_grid_is_better(seed, metric, features, search):
     batch, random = landscape(seed, metric, features, segments=3, largest=4)

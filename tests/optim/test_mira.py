@@ -8,9 +8,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
-from strategies import arrays, random_store, stores
+from strategies import arrays, examples, random_store, stores
 
 from rampion import _kernels
 from rampion.errors import RecipeError
@@ -218,7 +218,7 @@ COSTLY_WORST = LOSSES["oracle-worst"].down
 
 @pytest.mark.parametrize(("down", "bad"), [(FEAR, fear), (COSTLY_WORST, worst), (MODEL, model)])
 @pytest.mark.parametrize(("up", "good"), [(HOPE, hope), (ORACLE, best), (MODEL, model)])
-@settings(max_examples=25)
+@examples(25)
 @given(seed=seeds, cap=st.sampled_from([0.05, np.inf]))
 def test_every_rule_of_online_mira(up, good, down, bad, seed, cap):
     batch, matrix, start = costly_task(seed)

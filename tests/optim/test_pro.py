@@ -8,11 +8,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix, diags_array
 from sklearn.linear_model import LogisticRegression
-from strategies import arrays, random_store
+from strategies import arrays, examples, random_store
 
 from rampion.errors import RecipeError
 from rampion.losses.contrast import LOSSES
@@ -259,7 +259,7 @@ def test_parts_that_do_not_fit_are_refused(make, message):
         make()
 
 
-@settings(max_examples=5)
+@examples(5)
 @given(seed=seeds)
 def test_the_metric_s_own_scale_decides_which_pairs_pass(seed):
     """With alpha = 1 a cost is 1 - metric, so 0.05 is in BLEU units 0..1 (S16, trap 19)."""

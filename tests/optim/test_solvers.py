@@ -7,9 +7,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from problems import task
+from strategies import examples
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from rampion.errors import RecipeError
@@ -79,7 +80,7 @@ def test_an_uncapped_passive_aggressive_step_satisfies_its_segment(seed, loss):
 
 
 @pytest.mark.parametrize("loss", ["och-ney", "soft-fear-ramp3", "softmax-margin", "hope-log", "log"])
-@settings(max_examples=10)
+@examples(10)
 @given(seed=seeds)
 def test_cccp_with_an_exact_inner_minimiser_never_rises(loss, seed):
     batch, _, start = task(seed)

@@ -97,24 +97,6 @@ def test_rprop_converges_on_a_parabola():
     assert x[0] == pytest.approx(1, abs=1e-3)
 
 
-def test_the_literal_rule_cycles():
-    """The value before the last step AND the true last gradient: the paper's words, which never arrive."""
-    x, before, size, previous, seen = 0.0, 0.0, 0.3, 0.0, []
-    for _ in range(200):
-        g = slope(x)
-        if previous * g < 0:
-            size, x, before = max(size * 0.5, 1e-7), before, x
-        else:
-            size = min(size * 1.2, 1.0) if previous * g > 0 else size
-            before, x = x, x - np.sign(g) * size
-        previous = g
-        seen.append(x)
-    assert seen[-2] != pytest.approx(1, abs=0.05)
-    assert seen[-1] != pytest.approx(1, abs=0.05)
-    assert seen[-2] == pytest.approx(seen[-4])
-    assert seen[-1] == pytest.approx(seen[-3])
-
-
 @pytest.mark.parametrize("update", [Sgd(0.1), Mira(0.1), AdaGrad(0.1), AdaGrad(0.1, l1=0.1), Rprop()])
 def test_an_update_keeps_its_state_apart(update):
     one, other = walk(1), walk(2)

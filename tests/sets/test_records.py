@@ -15,8 +15,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from command import ENVIRONMENT, good, rampion
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from strategies import examples
 
 from rampion._core import prints as core
 from rampion._reference import prints as reference
@@ -188,7 +189,7 @@ def bits(parts):
     }
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(rounds())
 def test_sets_come_back_bit_for_bit_with_their_table(tmp_path_factory, given_rounds):
     folder = tmp_path_factory.mktemp("sets")

@@ -11,12 +11,13 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 from command import good, rampion
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rampion.decoder.alignment import align as aligning
 from rampion.decoder.alignment.align import Aligner, Pairs, align, model1
 from rampion.decoder.alignment.links import METHODS, Alignment, Words, compare, external, read, symmetrise
 from rampion.decoder.alignment.links import write as write_points
+from strategies import examples
 
 from rampion.errors import FormatError, InputError, RecipeError, StoreError
 from rampion.formats import container
@@ -230,7 +231,7 @@ def enumerated(probs, null, jumps, rest):
     return math.log(everything), posteriors / everything, nulls / everything, moves / everything
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.integers(0, 2**32), st.integers(1, 4), st.integers(1, 4), st.sampled_from([0, 1, 2, 5]), st.booleans())
 def test_the_hmm_sums_over_all_alignments(seed, n, m, window, flipped):
     random = np.random.default_rng(seed)

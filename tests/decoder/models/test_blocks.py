@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from command import good, rampion
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rampion.decoder._core import extract as core_extract
 from rampion.decoder._core import lexical as core_lexical
@@ -264,7 +264,6 @@ def reckoned(source, target, alignment, longest):
 
 
 @given(aligned(), st.integers(1, 4))
-@settings(deadline=None)
 def test_blocks_hold_what_plain_counting_finds(given_text, longest):
     source, target, alignment = given_text
     found = build(source, target, alignment, Settings(longest=longest, top=0), threads=1)

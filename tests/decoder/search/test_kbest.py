@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from importlib import import_module
 
-import bench_kbest
 import numpy as np
 import pytest
 from bench_kbest import beam
@@ -136,11 +135,6 @@ def test_identity_blocks_say_the_words_of_the_sentence():
 def test_none_are_refused(k, looks):
     with pytest.raises(RecipeError, match=f"the {k} best of {looks} \\* {k} derivations are none"):
         kbest(beam(np.random.default_rng(2), 1, 2, 2, 2), k, looks=looks)
-
-
-def test_the_benchmark_runs(capsys):
-    bench_kbest.main(1, 2, 3)
-    assert len(capsys.readouterr().out.splitlines()) == 14
 
 
 @pytest.mark.parametrize("seed", range(3))

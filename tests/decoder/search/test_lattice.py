@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from bench_kbest import beam
 from graphs import everything, graphs, listed, same_bits, speech
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rampion.decoder import _kernels
 from rampion.decoder.models.blocks import SPECIAL
@@ -18,6 +18,7 @@ from rampion.decoder.search import cube, lattice
 from rampion.decoder.search.cube import NonLocal, rescored
 from rampion.decoder.search.kbest import Said, kbest
 from rampion.decoder.search.lattice import Lattice
+from strategies import examples
 
 from rampion.errors import FormatError, InputError, RecipeError, StoreError
 from rampion.formats import container
@@ -244,7 +245,7 @@ PHRASES = ["a", "ab c", "b", "ü ☃", "c d", "e", "f", "g h i", "j", "k", "l", 
 
 
 @given(seeds, st.sampled_from(["x.txt", "x.gz", "x.lattice"]))
-@settings(max_examples=30)
+@examples(30)
 def test_files_give_back_what_was_written(tmp_path_factory, random, name):
     graph = lattice.pruned(graphs(random, 4, 7, 4))
     path = tmp_path_factory.mktemp("lattice") / name

@@ -9,13 +9,14 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 from exhaustive import options_of, space
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rampion.decoder.models.blocks import IDENTITY, Blocks
 from rampion.decoder.models.options import Sentences
 from rampion.decoder.search import oracle as room
 from rampion.decoder.search.oracle import Oracle, Truth, bag, truth
 from rampion.decoder.search.states import MON, Reordering
+from strategies import examples
 
 from rampion.errors import InputError
 from rampion.metrics.bleu import Bleu
@@ -101,7 +102,7 @@ def parts(derivations, s):
 
 
 @pytest.mark.parametrize("reordering", REORDERINGS, ids=str)
-@settings(max_examples=30)
+@examples(30)
 @given(case=cases(), brevity=st.sampled_from(["clipped", "unclipped", "bp+1", "nobp"]))
 def test_equals_brute_force_where_the_beam_is_wide(reordering, case, brevity):
     found = Oracle(WIDE, 5, reordering, brevity)(*case)

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 from command import good, rampion
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rampion.decoder.text import debian
 from rampion.decoder.text.corpus import (
@@ -27,6 +27,7 @@ from rampion.decoder.text.corpus import (
 )
 from rampion.decoder.text.coverage import covering
 from rampion.decoder.text.language import Language
+from strategies import examples
 
 from rampion.errors import FormatError, InputError
 from rampion.formats.texts import write as write_lines
@@ -35,7 +36,7 @@ from rampion.store.text import Texts
 # Folders
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(st.lists(st.tuples(*[st.text(st.characters(exclude_characters="\n\r", exclude_categories=["Cs"]))] * 3)))
 def test_a_folder_holds_what_was_written(tmp_path_factory, rows):
     folder = tmp_path_factory.mktemp("corpus")

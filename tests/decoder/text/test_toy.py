@@ -16,7 +16,7 @@ SENTENCE = BLEU(tokenize="none", effective_order=True, smooth_method="add-k")
 SEGMENTS, K = 400, 40
 
 
-@pytest.fixture(scope="module", params=[0, 1])
+@pytest.fixture(scope="module", params=[0, pytest.param(1, marks=pytest.mark.slow)])
 def records(request: pytest.FixtureRequest) -> list[toy.Record]:
     return list(toy.task(request.param, SEGMENTS, K))
 
@@ -62,6 +62,7 @@ def test_pair_counts_are_many_positive_and_sparse(records: list[toy.Record]) -> 
     assert 500 < len({name for name, _ in pairs}) < 5000
 
 
+@pytest.mark.slow
 def test_one_best_is_better_than_chance_and_far_from_the_oracle(
     records: list[toy.Record], quality: list[list[float]]
 ) -> None:
@@ -72,6 +73,7 @@ def test_one_best_is_better_than_chance_and_far_from_the_oracle(
     assert chance + 5 < first < oracle - 15
 
 
+@pytest.mark.slow
 def test_least_squares_on_one_half_improves_the_other(records: list[toy.Record], quality: list[list[float]]) -> None:
     half = SEGMENTS // 2
     matrices = [dense(record) for record in records]
