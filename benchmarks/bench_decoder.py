@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 def bleu(texts: Texts, references: References) -> float:
     metric = named("bleu")
-    return metric.score(metric.statistics(texts, np.arange(len(texts) + 1), references).sum(axis=0))
+    return metric.total_score(metric.statistics(texts, np.arange(len(texts) + 1), references).sum(axis=0))
 
 
 def timed(what: str, work: Callable[[], T], said: Callable[[T], str] = lambda _: "") -> T:

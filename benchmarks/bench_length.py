@@ -44,7 +44,7 @@ def main() -> None:
         for move in (0.0, best):
             said = bleu(decoder.best(corpus.test.source, moved[move]), corpus.test.references).sum(axis=0)
             precisions = 100 * np.exp(np.log(said[2 : 2 + ORDER] / said[2 + ORDER :]).mean())
-            told.append(f"{BLEU.score(said):6.2f} {precisions:10.2f} {said[0] / said[1]:9.3f}")
+            told.append(f"{BLEU.total_score(said):6.2f} {precisions:10.2f} {said[0] / said[1]:9.3f}")
         print(f"{method} {size:3}, {metric}   {told[0]}   ({best:+.1f}) {told[1]}", flush=True)
 
 

@@ -24,4 +24,4 @@ def asking(doc: str | None) -> argparse.ArgumentParser:
 
 def score(text: Parallel, decoder: KeyedDecoder, weights: Keyed) -> float:
     """BLEU of what the weights say of a text."""
-    return float(BLEU.score(bleu(decoder.best(text.source, weights), text.references).sum(axis=0)))
+    return float(BLEU.total_score(bleu(decoder.best(text.source, weights), text.references).sum(axis=0)))

@@ -364,7 +364,7 @@ def measured() -> str:
     metric, statistics = unseen.metric, unseen.statistics
     first = statistics[rampion.pick(test, start)]
     rows = [["initial weights", f"{seen.corpus_score(rampion.pick(dev, start)):.2f}",
-             f"{metric.score(first.sum(axis=0)):.2f}", "", "", "", "1", ""]]  # fmt: skip
+             f"{metric.total_score(first.sum(axis=0)):.2f}", "", "", "", "1", ""]]  # fmt: skip
     for name, recipe in recipes_of("lists").items():
         begun = process_time()
         drawn = [recipe.set(seed=seed) for seed in SEEDS] if random(recipe) else [recipe]

@@ -271,7 +271,7 @@ class Tour:
             "signature": metric.signature(test.references),
             "table": table,
             "curves": {
-                "dense": [float(metric.score(judged(found).sum(axis=0))) for found in [texts["initial"], *dense]],
+                "dense": [float(metric.total_score(judged(found).sum(axis=0))) for found in [texts["initial"], *dense]],
                 "binary": [row.test for row in self.trained.rows],
             },
             "strongest": self.strongest,

@@ -371,7 +371,7 @@ def _oracle(teller: Any, criterion: Any, lines: Texts, refs: list[str], out: str
     total = bleu.statistics(best, np.arange(len(best) + 1), given).sum(axis=0)
     return {
         "sentence_bleu": float(np.concatenate([scores for _, scores in found]).mean()),
-        "corpus_bleu": bleu.score(total),
+        "corpus_bleu": bleu.total_score(total),
     }
 
 

@@ -57,7 +57,7 @@ def score(
             raise InputError(f"{shown(path)}: holds no lines; expected a system's output, a line a segment")
         given = references.read(refs, Texts.from_strings(str(s) for s in range(len(output))), aligned=True)
         bounds = np.arange(len(output) + 1)
-        scores = [one.score(one.statistics(output, bounds, given).sum(axis=0)) for one in metrics]
+        scores = [one.total_score(one.statistics(output, bounds, given).sum(axis=0)) for one in metrics]
         signatures = {one.name: one.signature(given) for one in metrics}
         rows.append((path, *scores))
         facts.append(

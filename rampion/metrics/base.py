@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rampion.errors import InputError
 from rampion.store.text import References, Texts
 
 Statistics = NDArray[np.int64] | NDArray[np.float64]
@@ -18,34 +19,174 @@ NO_COLUMNS: Columns = MappingProxyType({})
 
 
 class Metric(Protocol):
-    """The candidates of segment s are texts[bounds[s]:bounds[s + 1]]; `columns` are numbers that came with them."""
+    """What a system is scored by; subclass it to add one.
+
+    A metric makes a row of statistics of every candidate. The rows of the candidates that a system chooses are added
+    up, and a score is made of the sum.
+
+    Examples
+    --------
+    >>> metric = rampion.metric("bleu:13a")
+    >>> metric.name, metric.higher_is_better
+    ('BLEU', True)
+    >>> round(metric.score(["the cat sat on the mat"], ["the cat sat on a mat"]), 2)
+    53.73
+    """
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name that reports show."""
+        ...
 
     @property
-    def higher_is_better(self) -> bool: ...
+    def higher_is_better(self) -> bool:
+        """False of an error rate."""
+        ...
+
+    def score(self, hypotheses: Sequence[str], references: Sequence[str] | Sequence[Sequence[str]]) -> float:
+        """The score of a system's output.
+
+        Parameters
+        ----------
+        hypotheses : sequence of str
+            The output, a string a segment.
+        references : sequence of str, or of list of str
+            The references in the same order: one of every segment, or a list of them.
+
+        Returns
+        -------
+        float
+            The score of the corpus on the metric's usual scale (BLEU: 0 to 100).
+
+        Raises
+        ------
+        InputError
+            If there are not as many references as hypotheses, or if a string stands where a list is expected.
+
+        Examples
+        --------
+        >>> hypotheses = ["the cat sat", "a dog"]
+        >>> rampion.metric("wer").score(hypotheses, ["the cat sat", "the dog"])
+        20.0
+        >>> rampion.metric("wer").score(hypotheses, [["the cat sat"], ["the dog", "a dog"]])
+        0.0
+        """
+        if isinstance(hypotheses, str | bytes) or isinstance(references, str | bytes):
+            raise InputError("hypotheses and references are one string; give lists of strings, one a segment")
+        strings = list(hypotheses)
+        for s, string in enumerate(strings):
+            if not isinstance(string, str):
+                raise InputError(f"hypothesis {s} (counted from 0) is {str(string)[:60]!r}; expected a string")
+        given = References.from_lists([[one] if isinstance(one, str) else one for one in references])
+        rows = self.statistics(Texts.from_strings(strings), np.arange(len(strings) + 1), given)
+        return self.total_score(rows.sum(axis=0))
 
     def statistics(
         self, texts: Texts, bounds: NDArray[np.int64], references: References, columns: Columns = NO_COLUMNS
     ) -> NDArray[Any]:
-        """One row per candidate; the rows of the chosen candidates add up to the statistics of a system."""
+        """The statistics of candidates; those of chosen candidates add up to the statistics of a system.
+
+        Parameters
+        ----------
+        texts : Texts
+            The candidates of all segments, one after another.
+        bounds : numpy.ndarray of int64
+            The candidates of segment s are texts[bounds[s]:bounds[s + 1]].
+        references : References
+            The references of every segment.
+        columns : mapping of str to numpy.ndarray
+            Numbers that came with the candidates, by name.
+
+        Returns
+        -------
+        numpy.ndarray
+            One row a candidate.
+
+        Examples
+        --------
+        >>> rampion.metric("wer").statistics(lists.texts, lists.bounds, references).tolist()
+        [[2, 3], [0, 3], [1, 2], [0, 2]]
+        """
         ...
 
-    def score(self, total: NDArray[Any]) -> float:
-        """The reported score of a sum of rows, on the metric's usual scale (BLEU 0..100)."""
-        ...
+    def total_score(self, total: NDArray[Any]) -> float:
+        """The reported score of a sum of statistics.
+
+        Parameters
+        ----------
+        total : numpy.ndarray
+            The sum of the rows of the chosen candidates.
+
+        Returns
+        -------
+        float
+            The score on the metric's usual scale.
+
+        Examples
+        --------
+        >>> rampion.metric("wer").total_score(np.array([1, 5]))
+        20.0
+        """
+        return float(self.scores(total[np.newaxis])[0])
 
     def scores(self, totals: NDArray[Any]) -> NDArray[np.float64]:
-        """The same for many sums of rows at once, one a row."""
+        """The reported scores of many sums of statistics.
+
+        Parameters
+        ----------
+        totals : numpy.ndarray
+            A sum a row.
+
+        Returns
+        -------
+        numpy.ndarray of float64
+            A score a row.
+
+        Examples
+        --------
+        >>> rampion.metric("wer").scores(np.array([[1, 5], [0, 5]]))
+        array([20.,  0.])
+        """
         ...
 
     def segments(self, statistics: NDArray[Any]) -> NDArray[np.float64]:
-        """The value of every row on its own, on a scale where 1 is perfect (an error metric: 0)."""
+        """The value of every row on its own, which costs are made of.
+
+        Parameters
+        ----------
+        statistics : numpy.ndarray
+            The statistics of candidates, one a row.
+
+        Returns
+        -------
+        numpy.ndarray of float64
+            A value a row, on a scale where 1 is perfect (an error metric: 0).
+
+        Examples
+        --------
+        >>> rampion.metric("wer").segments(np.array([[1, 5], [0, 5]]))
+        array([0.2, 0. ])
+        """
         ...
 
     def signature(self, references: References) -> str:
-        """How the score came about, as sacrebleu writes it."""
+        """How the score came about, as sacrebleu writes it.
+
+        Parameters
+        ----------
+        references : References
+            The references that were used.
+
+        Returns
+        -------
+        str
+            The signature, to publish beside the score.
+
+        Examples
+        --------
+        >>> rampion.metric("bleu").signature(references)  # doctest: +ELLIPSIS
+        'nrefs:1|case:mixed|eff:no|tok:none|smooth:exp|version:...'
+        """
         ...
 
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rampion.metrics.base import NO_COLUMNS, Columns
+from rampion.metrics.base import NO_COLUMNS, Columns, Metric
 from rampion.metrics.tokens import Tokeniser, check, matches, reference_count, rounds, tokenised, totals, words
 from rampion.store.names import Names
 from rampion.store.text import References, Texts
@@ -23,7 +23,7 @@ Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Bleu:
+class Bleu(Metric):
     """Smoothing and brevity shape the value of a sentence; the score of a corpus is sacrebleu's in any case."""
 
     smoothing: Literal["lin-och", "moses", "floor", "he-deng", "exp", "raw"] = "lin-och"
@@ -65,9 +65,6 @@ class Bleu:
             closer = (near < far) | (near == far) & (length < best)
             best = np.where(length < best if self.shortest else closer, length, best)
         return best
-
-    def score(self, total: NDArray[Any]) -> float:
-        return float(self.scores(total[np.newaxis])[0])
 
     def scores(self, totals: NDArray[Any]) -> Vector:
         return 100.0 * _values(totals, "exp", "clipped")

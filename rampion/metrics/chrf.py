@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rampion.metrics.base import NO_COLUMNS, Columns
+from rampion.metrics.base import NO_COLUMNS, Columns, Metric
 from rampion.metrics.tokens import Tokens, characters, check, mapped, matches, reference_count, rounds, totals, words
 from rampion.store.names import Names
 from rampion.store.text import References, Texts
@@ -20,7 +20,7 @@ _MARKED = re.compile(r"(?<!\S)(?:(\S+)([{0}])|([{0}])(\S+))(?!\S)".format(re.esc
 
 
 @dataclass(frozen=True, slots=True)
-class Chrf:
+class Chrf(Metric):
     """A candidate is held against the reference that gives it the best F score, the first of equals."""
 
     word_order: int = 0
@@ -60,9 +60,6 @@ class Chrf:
         if self.word_order:
             layers.append(words(names, mapped(_marks_apart, texts), segments))
         return layers
-
-    def score(self, total: NDArray[Any]) -> float:
-        return float(self.scores(total[np.newaxis])[0])
 
     def scores(self, statistics: NDArray[Any]) -> NDArray[np.float64]:
         """F in percent, of precision and recall averaged over the orders both have; sacrebleu's very operations."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rampion.errors import InputError
-from rampion.metrics.base import NO_COLUMNS, Columns
+from rampion.metrics.base import NO_COLUMNS, Columns, Metric
 from rampion.store.text import References, Texts
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class Column(Metric):
     """The score is the mean of the column, on its own scale."""
 
     column: str
@@ -41,8 +42,31 @@ class Column:
             )
         return np.stack([values, np.ones_like(values)], axis=1)
 
-    def score(self, total: NDArray[Any]) -> float:
-        return float(self.scores(total[np.newaxis])[0])
+    def score(self, hypotheses: Sequence[str], references: Sequence[str] | Sequence[Sequence[str]]) -> float:
+        """Not to be had: a column belongs to candidates of lists, not to strings.
+
+        Parameters
+        ----------
+        hypotheses, references : sequence of str
+            Of no use.
+
+        Returns
+        -------
+        float
+            Nothing.
+
+        Raises
+        ------
+        InputError
+            Always.
+
+        Examples
+        --------
+        >>> rampion.metric("metric:comet").score(["a"], ["a"])
+        Traceback (most recent call last):
+        rampion.errors.InputError: the metric column 'comet' comes with candidates; strings have none to score by
+        """
+        raise InputError(f"the metric column {self.column!r} comes with candidates; strings have none to score by")
 
     def scores(self, totals: NDArray[Any]) -> NDArray[np.float64]:
         return self.segments(totals)

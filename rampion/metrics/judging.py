@@ -107,7 +107,7 @@ class Batch:
 
     def corpus_score(self, picks: NDArray[np.int64]) -> float:
         """The metric of the corpus that the picked candidates make, one a segment."""
-        return float(self.metric.score(self.statistics[picks].sum(axis=0)))
+        return float(self.metric.total_score(self.statistics[picks].sum(axis=0)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rampion.metrics.base import NO_COLUMNS, Columns, rate
+from rampion.metrics.base import NO_COLUMNS, Columns, Metric, rate
 from rampion.metrics.tokens import check, reference_count
 from rampion.store.text import References, Texts
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Ter:
+class Ter(Metric):
     """A millisecond for each distinct candidate of a segment; `progress` is told (candidates done, all candidates)."""
 
     cased: bool = False
@@ -51,9 +51,6 @@ class Ter:
             if self.progress:
                 self.progress(end, len(strings))
         return rows
-
-    def score(self, total: NDArray[Any]) -> float:
-        return float(self.scores(total[np.newaxis])[0])
 
     def scores(self, totals: NDArray[Any]) -> NDArray[np.float64]:
         return 100 * self.segments(totals)

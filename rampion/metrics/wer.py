@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rampion.errors import InputError
-from rampion.metrics.base import NO_COLUMNS, Columns, rate
+from rampion.metrics.base import NO_COLUMNS, Columns, Metric, rate
 from rampion.metrics.tokens import Tokeniser, Tokens, check, reference_count, rounds, tokenised, words
 from rampion.store.names import Names
 from rampion.store.text import References, Texts
 
 
 @dataclass(frozen=True, slots=True)
-class Wer:
+class Wer(Metric):
     """Reversed it is 1 - WER, not clamped: a candidate may be worth less than 0."""
 
     reverse: bool = False
@@ -55,9 +55,6 @@ class Wer:
             better = error < best_rate
             best[better], best_rate[better] = counts[better], error[better]
         return best
-
-    def score(self, total: NDArray[Any]) -> float:
-        return float(self.scores(total[np.newaxis])[0])
 
     def scores(self, totals: NDArray[Any]) -> NDArray[np.float64]:
         return 100 * self.segments(totals)

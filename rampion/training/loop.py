@@ -205,7 +205,7 @@ def leading(judge: Judge, lists: Candidates) -> float:
     bounds = np.concatenate([[0], np.cumsum(first)])[lists.bounds]
     columns = {name: column[first] for name, column in lists.metrics.items()}
     said, references = lists.texts.take(np.flatnonzero(first)), judge.references_of(lists)
-    return float(judge.metric.score(judge.metric.statistics(said, bounds, references, columns).sum(axis=0)))
+    return float(judge.metric.total_score(judge.metric.statistics(said, bounds, references, columns).sum(axis=0)))
 
 
 def _decoded(decoder: Decoder, segments: Sequence[str], weights: Weights, k: int, first: Features | None) -> Candidates:
@@ -319,7 +319,7 @@ class _Watch:
     def _gathered(self, moving: Reals) -> tuple[float, float, float | None]:
         """The same as shards tell it."""
         loss, answer = expectation(self.recipe.loss), cast(Sharded, self.batch).answer(self.recipe.loss, moving)
-        score = float(self.batch.metric.score(answer.statistics))
+        score = float(self.batch.metric.total_score(answer.statistics))
         return loss.whole(answer.sums)[0], score, answer.sums.effective
 
 

@@ -366,4 +366,4 @@ def leaders(fired: Fired, gains: Reals, references: References) -> Top:
 def bleu(decoder: KeyedDecoder, lines: Lines, weights: Keyed) -> float:
     """Of the best candidates, as a corpus."""
     metric, best = named("bleu"), decoder.best(lines.source, weights)
-    return metric.score(metric.statistics(best, np.arange(len(best) + 1), lines.references).sum(axis=0))
+    return metric.total_score(metric.statistics(best, np.arange(len(best) + 1), lines.references).sum(axis=0))

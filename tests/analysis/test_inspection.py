@@ -94,7 +94,7 @@ def test_places_are_those_of_the_first_of_the_best_in_a_sorted_list(seed):
         assert place.first == pytest.approx(places.count(1) / SEGMENTS)
     picks = [max(range(start, end), key=scores.__getitem__) - start for start, end in spans(lists)]
     rows = arbiter.batch(lists).statistics[lists.bounds[:-1] + picks]
-    assert found.scores.chosen == pytest.approx(arbiter.metric.score(rows.sum(axis=0)))
+    assert found.scores.chosen == pytest.approx(arbiter.metric.total_score(rows.sum(axis=0)))
 
 
 def centred(values, lists):

@@ -95,12 +95,12 @@ def brute_force(metric, first, second):
     """p over all partitions: every segment chooses which R of its 2R rows are the first system's."""
     runs, segments, _ = first.shape
     pools = np.concatenate([first, second])
-    observed = abs(metric.score(first.sum(axis=(0, 1))) - metric.score(second.sum(axis=(0, 1))))
+    observed = abs(metric.total_score(first.sum(axis=(0, 1))) - metric.total_score(second.sum(axis=(0, 1))))
     reached = []
     for choice in product(combinations(range(2 * runs), runs), repeat=segments):
         one = sum(pools[r, s] for s, rows in enumerate(choice) for r in rows)
         other = sum(pools[r, s] for s, rows in enumerate(choice) for r in range(2 * runs) if r not in rows)
-        reached.append(abs(metric.score(one) - metric.score(other)) >= observed - 1e-9)
+        reached.append(abs(metric.total_score(one) - metric.total_score(other)) >= observed - 1e-9)
     return np.mean(reached), len(reached)
 
 
@@ -116,7 +116,9 @@ def test_exact_randomisation_equals_brute_force(metric, runs, segments, seed):
     p, deals = brute_force(metric, first, second)
     found = randomisation(metric, first, second, trials=deals)
     assert (found.p, found.exact) == (p, True)
-    assert found.score == pytest.approx(metric.score(second.sum((0, 1))) - metric.score(first.sum((0, 1))), abs=1e-9)
+    assert found.score == pytest.approx(
+        metric.total_score(second.sum((0, 1))) - metric.total_score(first.sum((0, 1))), abs=1e-9
+    )
     alike = (np.concatenate([first, second]) == first[:1]).all(axis=(0, 2))
     assert found.deals == deals if not alike.any() else found.deals < deals
 
@@ -286,7 +288,7 @@ def test_scores_are_the_metric_s(spec):
     )
     metric = named(spec)
     rows = metric.statistics(texts, np.arange(3), references)
-    assert bootstrap(metric, rows, 5).score == pytest.approx(metric.score(rows.sum(axis=0)), rel=1e-12)
+    assert bootstrap(metric, rows, 5).score == pytest.approx(metric.total_score(rows.sum(axis=0)), rel=1e-12)
 
 
 def test_what_cannot_be_compared():

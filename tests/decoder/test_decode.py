@@ -281,7 +281,7 @@ def test_the_command_finds_the_oracle(folder):
     told = run(folder, "--oracle", refs[0], "--oracle", refs[1], "--out", folder / "oracle")
     given = References.from_lists(zip(*(list(texts.read(path)) for path in refs), strict=True))
     found, metric = texts.read(folder / "oracle"), named("bleu")
-    score = metric.score(metric.statistics(found, np.arange(len(found) + 1), given).sum(axis=0))
+    score = metric.total_score(metric.statistics(found, np.arange(len(found) + 1), given).sum(axis=0))
     assert f"BLEU {score:.2f};" in told.err
 
 

@@ -75,7 +75,9 @@ def test_statistics_score_and_signature_are_sacrebleus(spec, segments):
     assert found.tolist() == rows
     if rows:
         total = found.sum(axis=0)
-        assert metric.score(total) == pytest.approx(truth._compute_score_from_stats(total.tolist()).score, rel=1e-12)
+        assert metric.total_score(total) == pytest.approx(
+            truth._compute_score_from_stats(total.tolist()).score, rel=1e-12
+        )
     counts = {len(references) for _, references in segments}
     truth.num_refs = counts.pop() if len(counts) == 1 else -1
     assert metric.signature(references) == str(truth.get_signature())
@@ -147,8 +149,8 @@ def test_wer_takes_the_reference_with_the_smallest_ratio(segments):
     assert [tuple(row) for row in rows.tolist()] == expected
     assert (reverse.segments(rows) == 1 - metric.segments(rows)).all()
     d, r = rows.sum(axis=0).tolist()
-    assert metric.score(rows.sum(axis=0)) == pytest.approx(100 * d / r if r else 100 * (d > 0))
-    assert reverse.score(rows.sum(axis=0)) == pytest.approx(100 - metric.score(rows.sum(axis=0)))
+    assert metric.total_score(rows.sum(axis=0)) == pytest.approx(100 * d / r if r else 100 * (d > 0))
+    assert reverse.total_score(rows.sum(axis=0)) == pytest.approx(100 - metric.total_score(rows.sum(axis=0)))
 
 
 def test_wer_survives_tokens_whose_number_is_a_surrogate():
@@ -202,7 +204,7 @@ def test_progress_of_ter_ends_at_all_candidates():
 def test_a_column_is_its_mean():
     column = named("metric:comet")
     rows = column.statistics(*inputs([(["a", "b"], ["a"])]), columns={"comet": np.array([0.25, 0.5])})
-    assert column.score(rows.sum(axis=0)) == 0.375
+    assert column.total_score(rows.sum(axis=0)) == 0.375
     assert column.segments(rows).tolist() == [0.25, 0.5]
     assert column.signature(References.from_lists([["a"]])) == "column:comet|mean"
     assert named("metric:a,b") == Column("a,b")

@@ -344,7 +344,7 @@ def test_scores_of_many_sums_are_the_scores_of_each(seed, metric):
         totals[:4, 2 + random.integers(0, 4)] = 0
         totals[4] = 0
     for form in (totals, np.asfortranarray(totals), totals.astype(float)):
-        np.testing.assert_array_equal(metric.scores(form), [metric.score(total) for total in totals])
+        np.testing.assert_array_equal(metric.scores(form), [metric.total_score(total) for total in totals])
 
 
 def test_the_corpus_score_is_the_cost_of_the_choices_and_flat():

@@ -109,7 +109,7 @@ def test_the_row_tells_what_the_weights_do(straight):
         said = decoder.best(lines.source, weights)
         bleu = named("bleu")
         total = bleu.statistics(said, np.arange(len(said) + 1), lines.references).sum(axis=0)
-        assert bleu.score(total) == told
+        assert bleu.total_score(total) == told
     said = decoder.best(TEXT.learn.source, weights)
     for metric, told in ((QUICK.metric, row.gain), ("bleu:raw,nobp", row.train / 100)):
         judge = named(metric)

@@ -100,7 +100,7 @@ def test_shards_add_up_to_all_lists(shards, counts_only):
                 np.testing.assert_allclose(taken, gradient, rtol=1e-12, atol=1e-12 * np.abs(gradient).max())
                 answer = parts.answer(loss, at)
                 assert answer.sums.effective == pytest.approx(loss.effective(whole.stakes, whole.scores(at)), rel=1e-12)
-                assert float(whole.metric.score(answer.statistics)) == pytest.approx(
+                assert float(whole.metric.total_score(answer.statistics)) == pytest.approx(
                     standing(whole, at).chosen, rel=1e-12
                 )
 

@@ -159,7 +159,7 @@ def _bleu(first: Texts, references: References, tokeniser: Tokeniser) -> tuple[f
     """BLEU, and how many words the hypotheses have for one of the references."""
     metric = Bleu(tokeniser=tokeniser)
     total = metric.statistics(first, np.arange(len(first) + 1), references).sum(axis=0)
-    return metric.score(total), float(total[0] / max(total[1], 1))
+    return metric.total_score(total), float(total[0] / max(total[1], 1))
 
 
 def _casing(first: Texts, references: References, tokeniser: Tokeniser) -> Iterator[Finding]:

@@ -65,7 +65,7 @@ def scores_of(judge: Judge, batch: Batch, weights: Reals | None) -> Scores:
         judge.metric.higher_is_better,
         batch.corpus_score(starts),
         chosen,
-        float(batch.metric.score(means.sum(axis=0))),
+        float(batch.metric.total_score(means.sum(axis=0))),
         tuple(_depth(batch, rank, k) for k in [*(k for k in DEPTHS if k < stakes.longest), None]),
         tuple(_place(name, order, stakes) for name, order in orders.items()),
     )

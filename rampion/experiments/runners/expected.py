@@ -184,7 +184,7 @@ def mert(stock: Stock, keyed: Any, start: Weights, seed: int, decodings: int, fo
         dev, run = stock.whole.corpus.dev, folder / "run"
         rows, _ = loop(recipe, keyed.decoder, keyed.fingerprint, dev, start, {}, run)
         ends = [start, *(weight_files.read(run / "weights" / f"{row.iteration:03}.bin") for row in rows)]
-        last = BLEU.score(bleu(keyed.decoder.best(dev.source, ends[-1]), dev.references).sum(axis=0))
+        last = BLEU.total_score(bleu(keyed.decoder.best(dev.source, ends[-1]), dev.references).sum(axis=0))
         scores = np.array([*(row.decoded for row in rows), last])
         best = int(scores.argmax())
         told = Found(dict(ends[best]), float(scores[best]), len(rows))
