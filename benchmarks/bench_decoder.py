@@ -23,7 +23,7 @@ from rampion.decoder.search.search import Search
 from rampion.decoder.search.states import MON, Reordering
 from rampion.decoder.text.corpus import Corpus, Parallel
 
-from rampion.metrics import named
+from rampion.metrics import metric as named
 from rampion.store.features import Weights
 from rampion.store.text import References, Texts
 from rampion.training.loop import train

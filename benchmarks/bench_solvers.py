@@ -20,7 +20,8 @@ from measure import machine
 from run import table
 
 from rampion.analysis.significance import paired_bootstrap, randomisation
-from rampion.metrics import Bleu, named
+from rampion.metrics import Bleu
+from rampion.metrics import metric as named
 from rampion.metrics.judging import Batch
 from rampion.optim.solvers import objective
 from rampion.store.features import Weights

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rampion.formats.weights import read as load_weights  # noqa: F401
     from rampion.formats.weights import write as save_weights  # noqa: F401
     from rampion.losses.contrast import LOSSES as LOSSES
-    from rampion.metrics import named as metric  # noqa: F401
+    from rampion.metrics import metric as metric
     from rampion.store.candidates import Candidates as Candidates
     from rampion.store.features import Features as Features
     from rampion.store.features import Weights as Weights
@@ -56,7 +56,7 @@ _ROOMS = {
 }
 _HOMES = {name: (room, name) for room, names in _ROOMS.items() for name in names} | {
     "load_weights": ("formats.weights", "read"),
-    "metric": ("metrics", "named"),
+    "metric": ("metrics", "metric"),
     "save_weights": ("formats.weights", "write"),
 }
 

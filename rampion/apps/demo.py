@@ -247,7 +247,7 @@ class Tour:
     def compare(self) -> dict[str, Any]:
         """Scores on the test text, gains over the initial weights, and sentences to look at."""
         from rampion.analysis.significance import bootstrap, paired_bootstrap, randomisation
-        from rampion.metrics import named
+        from rampion.metrics import metric as named
 
         metric, test = named("bleu"), self.invented.test
         rows = self.tuned.rows
@@ -297,7 +297,7 @@ class Tour:
 
     def examples(self, texts: Mapping[str, Texts]) -> list[dict[str, Any]]:
         """Where tuning gained most by the metric of a sentence, where it gained the median, and where it lost most."""
-        from rampion.metrics import named
+        from rampion.metrics import metric as named
 
         test, metric = self.invented.test, named("bleu:lin-och")
         bounds = np.arange(len(test) + 1)

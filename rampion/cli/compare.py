@@ -90,7 +90,7 @@ def compare(
     """Compare systems with a baseline: scores, differences, and how likely chance is to make such a difference."""
     import numpy as np
 
-    from rampion.metrics import named
+    from rampion.metrics import metric as named
 
     metrics = [named(name) for name in metric or ("bleu", "chrf")]
     paths = _systems(systems)

@@ -360,7 +360,7 @@ def _oracle(teller: Any, criterion: Any, lines: Texts, refs: list[str], out: str
     import numpy as np
 
     from rampion.formats import references, texts
-    from rampion.metrics import named
+    from rampion.metrics import metric as named
     from rampion.store.text import Texts
 
     labels = Texts.from_strings(map(str, range(len(lines))))

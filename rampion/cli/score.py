@@ -46,7 +46,7 @@ def score(
     from rampion.errors import InputError
     from rampion.formats import references, texts
     from rampion.formats.files import shown
-    from rampion.metrics import named
+    from rampion.metrics import metric as named
     from rampion.store.text import Texts
 
     metrics = [named(name) for name in metric or ("bleu", "chrf")]

@@ -173,7 +173,7 @@ def tune(
     the weights choose among all candidates after learning, the change of weights,
     the candidates learnt from, and seconds of decoding and of learning.
     """
-    from rampion.metrics import named
+    from rampion.metrics import metric as named
     from rampion.runs.folder import RunFolder
     from rampion.training.loop import Round
     from rampion.training.tuning import Task, policy_named, refuse_shards, segments_of

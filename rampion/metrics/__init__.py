@@ -51,7 +51,7 @@ METRICS: dict[str, tuple[Bleu | Chrf | Ter | Wer, Options]] = {
 }
 
 
-def named(spec: str) -> Metric:
+def metric(spec: str) -> Metric:
     """The metric of NAME[:OPTION[,OPTION...]]; metric:COLUMN[,lower] is a numeric column (where lower is better)."""
     name, _, rest = spec.partition(":")
     if name == "metric" and rest:
@@ -60,9 +60,9 @@ def named(spec: str) -> Metric:
     if name not in METRICS:
         known = ", ".join(METRICS)
         raise RecipeError(f"no metric {spec!r}; there are {known}, and metric:NAME for a numeric column of the lists")
-    metric, options = METRICS[name]
+    found, options = METRICS[name]
     for option in rest.split(",") if rest else ():
         if option not in options:
             raise RecipeError(f"metric {spec!r}: {name} has no option {option!r}; it has {', '.join(options)}")
-        metric = replace(metric, **options[option])
-    return metric
+        found = replace(found, **options[option])
+    return found

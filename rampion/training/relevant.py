@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from rampion.errors import RecipeError
 from rampion.executors import Coordinator
 from rampion.losses.ranking import Ranking
-from rampion.metrics import Metric, named
+from rampion.metrics import Metric
+from rampion.metrics import metric as named
 from rampion.optim.online_sgd import OnlineSgd, SetWeights
 from rampion.protocols import KeyedDecoder, Watcher
 from rampion.sets.files import TRUTHS, Sets

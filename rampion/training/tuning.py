@@ -15,7 +15,8 @@ from rampion.executors import Coordinator
 from rampion.formats.files import FilePath
 from rampion.losses.contrast import MODEL
 from rampion.losses.expectation import Expectation
-from rampion.metrics import Metric, named
+from rampion.metrics import Metric
+from rampion.metrics import metric as named
 from rampion.metrics.judging import Batch, Forms, Judge, Stakes, totals, unjudged
 from rampion.protocols import ListPolicy
 from rampion.store.candidates import Candidates

@@ -16,7 +16,7 @@ from sacrebleu.metrics import BLEU
 
 from rampion.analysis.inspection import KINDS, examine
 from rampion.errors import InputError
-from rampion.metrics import named
+from rampion.metrics import metric as named
 from rampion.store.candidates import Candidates
 from rampion.store.names import Names
 from rampion.store.records import rows_of

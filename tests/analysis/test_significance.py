@@ -13,7 +13,8 @@ from scipy.stats import kstest
 
 from rampion.analysis.significance import _streams, bootstrap, paired_bootstrap, randomisation, spread
 from rampion.errors import InputError, RecipeError
-from rampion.metrics import Bleu, Column, named
+from rampion.metrics import Bleu, Column
+from rampion.metrics import metric as named
 from rampion.store.text import References, Texts
 
 MEAN = Column("x")

@@ -23,7 +23,7 @@ from systems import START, decoder, segments, toy
 from rampion.arrays import ends
 from rampion.errors import InputError, RecipeError
 from rampion.formats import load_nbest, texts
-from rampion.metrics import named
+from rampion.metrics import metric as named
 from rampion.store.features import Weights
 from rampion.store.text import References, Texts
 

@@ -17,7 +17,8 @@ from rampion.experiments.papers.wuebker import ADAGRAD, BASELINE, GT, METHODS, R
 from rampion.experiments.runners import Workshop, expected
 from rampion.experiments.runners.expected import Course
 from rampion.experiments.scales import SCALES
-from rampion.metrics import Bleu, named
+from rampion.metrics import Bleu
+from rampion.metrics import metric as named
 from rampion.metrics.costs import costs
 from rampion.store.features import Weights
 

@@ -16,7 +16,8 @@ from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
 from rampion.errors import InputError, RecipeError
-from rampion.metrics import METRICS, Bleu, Chrf, Column, Ter, Wer, costs, named
+from rampion.metrics import METRICS, Bleu, Chrf, Column, Ter, Wer, costs
+from rampion.metrics import metric as named
 from rampion.metrics.bleu import BREVITIES, SMOOTHINGS
 from rampion.metrics.tokens import Tokeniser, characters, words
 from rampion.store.names import Names

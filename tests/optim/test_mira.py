@@ -16,7 +16,8 @@ from rampion import _kernels
 from rampion.errors import RecipeError
 from rampion.losses.contrast import FEAR, HOPE, LOSSES, MODEL, ORACLE, Contrast
 from rampion.losses.expectation import Risk
-from rampion.metrics import Bleu, Column, named
+from rampion.metrics import Bleu, Column
+from rampion.metrics import metric as named
 from rampion.metrics.judging import Judge
 from rampion.optim.mira import BatchMira
 from rampion.optim.solvers import Best, Cccp, Descent

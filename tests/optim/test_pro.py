@@ -17,7 +17,8 @@ from strategies import arrays, examples, random_store
 from rampion.errors import RecipeError
 from rampion.losses.contrast import LOSSES
 from rampion.losses.pairwise import Drawn, Pairs
-from rampion.metrics import Column, named
+from rampion.metrics import Column
+from rampion.metrics import metric as named
 from rampion.metrics.judging import Batch, Stakes
 from rampion.optim.pro import Pro
 from rampion.optim.solvers import Descent, Lbfgs, objective

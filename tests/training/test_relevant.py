@@ -19,7 +19,7 @@ from fake import FakeDecoder, text
 
 from rampion.errors import InputError, RecipeError, StoreError, TuningError
 from rampion.formats import container
-from rampion.metrics import named
+from rampion.metrics import metric as named
 from rampion.runs.folder import RunFolder
 from rampion.runs.sets_run import Run
 from rampion.sets.files import TRUTHS, Sets

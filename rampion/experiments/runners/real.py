@@ -15,7 +15,8 @@ from rampion.experiments.papers.tillmann_zhang.real import FLAT, SEVEN, Dense, F
 from rampion.experiments.runners import sets
 from rampion.experiments.runners.inputs import Stock
 from rampion.experiments.samples import MEAN, Outcome, Settled, curves
-from rampion.metrics import Bleu, named
+from rampion.metrics import Bleu
+from rampion.metrics import metric as named
 from rampion.sets.records import Keyed
 from rampion.store.keys import Keys
 from rampion.store.text import Texts
