@@ -61,20 +61,64 @@ cdef inline int fill_scores(
     return 0
 
 
+cdef enum:
+    FEW = 4  # if fewer than one slope in so many is not zero, candidates are visited one by one
+
+
+cdef inline int add_dense(
+    const real[::1] dense, row_t width, row_t start, row_t size, const real[::1] slopes, row_t offset,
+    real[::1] local, row_t base,
+) except -1 nogil:
+    """The dense part of add_slopes, four features side by side, so that sums do not wait for one another.
+
+    Each is summed up candidate by candidate; a zero slope adds a zero, which changes no sum that began with 0.0.
+    """
+    cdef row_t i, j = 0, column = start * width
+    cdef real slope, sum0, sum1, sum2, sum3
+    while j + 4 <= width:
+        sum0, sum1, sum2, sum3 = local[base + j], local[base + j + 1], local[base + j + 2], local[base + j + 3]
+        for i in range(size):
+            slope = slopes[offset + i]
+            sum0 += slope * dense[column + i]
+            sum1 += slope * dense[column + size + i]
+            sum2 += slope * dense[column + 2 * size + i]
+            sum3 += slope * dense[column + 3 * size + i]
+        local[base + j], local[base + j + 1], local[base + j + 2], local[base + j + 3] = sum0, sum1, sum2, sum3
+        column += 4 * size
+        j += 4
+    while j < width:
+        sum0 = local[base + j]
+        for i in range(size):
+            sum0 += slopes[offset + i] * dense[column + i]
+        local[base + j] = sum0
+        column += size
+        j += 1
+    return 0
+
+
 cdef inline int add_slopes(
     const real[::1] dense, row_t width, const id_t[::1] entries, const row_t[::1] entry_bounds, const real[::1] values,
     row_t start, row_t end, const real[::1] slopes, row_t offset, real[::1] local, row_t base,
 ) except -1 nogil:
     """local[base:] += sum of slopes[offset + i] * f(start + i), candidate by candidate, zero slopes passed over"""
-    cdef row_t size = end - start, i, j, e
+    cdef row_t size = end - start, i, j, e, count = 0
     cdef real slope
     cdef real[::1] sparse = local[base + width:]
+    cdef bint few
+    for i in range(size):
+        count += slopes[offset + i] != 0.0
+    few = FEW * count < size
+    if not few:
+        add_dense(dense, width, start, size, slopes, offset, local, base)
+        if entries.shape[0] == 0:
+            return 0
     for i in range(size):
         slope = slopes[offset + i]
         if slope == 0.0:
             continue
-        for j in range(width):
-            local[base + j] += slope * dense[start * width + j * size + i]
+        if few:
+            for j in range(width):
+                local[base + j] += slope * dense[start * width + j * size + i]
         if entries.shape[0] == 0:
             continue
         if values.shape[0]:

@@ -29,6 +29,10 @@ class Drawn(Loss):
     worse: Picks
     smooth = True
 
+    def among(self, rows: Picks) -> Drawn:
+        """The same pairs, where only the candidates at rows are left; rows hold all of them, in order."""
+        return Drawn(np.searchsorted(rows, self.better), np.searchsorted(rows, self.worse))
+
     def slopes(self, stakes: Stakes, scores: Reals) -> tuple[float, Reals]:
         losses = np.logaddexp(0.0, scores[self.worse] - scores[self.better])
         pulls = 2.0 * -np.expm1(-losses)
@@ -58,6 +62,12 @@ class Pairs(Loss):
 
     def drawn(self, stakes: Stakes, round_: int = 0) -> Drawn:
         """The pairs of a round, widest first in each segment; the same for the same seed, lists and round."""
+        known = _DRAWN.setdefault(stakes, {})
+        if (self, round_) not in known:
+            known[self, round_] = self._drawn(stakes, round_)
+        return known[self, round_]
+
+    def _drawn(self, stakes: Stakes, round_: int) -> Drawn:
         segments = len(stakes.bounds) - 1
         key = np.random.SeedSequence((self.seed, round_)).generate_state(1, np.uint64).astype(np.uint64)
         counts, gaps = np.empty(segments, np.int64), np.empty(self.kept)
@@ -68,10 +78,7 @@ class Pairs(Loss):
 
     def slopes(self, stakes: Stakes, scores: Reals) -> tuple[float, Reals]:
         """Those of the first round's pairs."""
-        known = _FIRST.setdefault(stakes, {})
-        if self not in known:
-            known[self] = self.drawn(stakes)
-        return known[self].slopes(stakes, scores)
+        return self.drawn(stakes).slopes(stakes, scores)
 
 
-_FIRST: WeakKeyDictionary[Stakes, dict[Pairs, Drawn]] = WeakKeyDictionary()  # a solver asks for slopes many times
+_DRAWN: WeakKeyDictionary[Stakes, dict[tuple[Pairs, int], Drawn]] = WeakKeyDictionary()  # asked for again and again

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rampion.errors import RecipeError
-from rampion.losses.pairwise import Pairs
-from rampion.metrics.judging import Batch
+from rampion.losses.pairwise import Drawn, Pairs
+from rampion.metrics.judging import Batch, Stakes
 from rampion.optim.solvers import Lbfgs
 from rampion.protocols import Loss, Solver, Watch
 
@@ -41,8 +41,25 @@ class Pro(Solver[Batch, Reals]):
         for round_ in range(self.rounds):
             pairs = cast(Pairs, loss).drawn(batch.stakes, round_)
             if len(pairs.better):
-                fit = Lbfgs(self.l2, steps=500).solve(pairs, batch, fit, np.zeros(len(weights)))
+                fit = Lbfgs(self.l2, steps=500).solve(*_narrowed(pairs, batch), fit, np.zeros(len(weights)))
                 weights = self.psi * fit + (1 - self.psi) * weights
             if watch:
                 watch(round_ + 1, weights)
         return weights
+
+
+def _narrowed(pairs: Drawn, batch: Batch) -> tuple[Drawn, Batch]:
+    """The pairs, and of the batch only the candidates that stand in one: the others get no slopes.
+
+    Lists with sparse features stay whole: fewer candidates may stand in another form, whose sums round otherwise.
+    """
+    if len(batch.candidates.lists.entries):
+        return pairs, batch
+    kept = np.zeros(batch.candidates.size, bool)
+    kept[pairs.better] = kept[pairs.worse] = True
+    rows = np.flatnonzero(kept)
+    candidates = batch.candidates.keep(kept)
+    stakes = Stakes(candidates.bounds, batch.stakes.costs[rows], batch.stakes.reached[rows])
+    offset = None if batch.offset is None else batch.offset[rows]
+    narrow = Batch(candidates, batch.statistics[rows], stakes, batch.metric, offset)
+    return pairs.among(rows), narrow
