@@ -21,6 +21,10 @@ cdef packed struct Gram:
     small_t prob
     small_t backoff
 
+cdef packed struct Past:  # PAST of decoder/models/lm.py: one word of a state
+    id_t word
+    small_t backoff  # of the history that ends with this word, the words after it included
+
 
 cdef inline key_t key_of(row_t parent, id_t word) except? 0 nogil:
     return <key_t>(parent + 1) << 32 | word
@@ -41,39 +45,46 @@ cdef inline row_t slot_of(key_t key, const Gram[::1] grams) except? -1 nogil:
     return slot
 
 
+cdef inline int forget(Past[::1] states, row_t at, row_t reach) except -1 nogil:
+    """The state of `reach` words at states[at] becomes that before any word."""
+    cdef row_t k
+    for k in range(at, at + reach):
+        states[k].word, states[k].backoff = NO_WORD, 0
+    return 0
+
+
 cdef inline real predict(
-    const Word[::1] unigrams, const Gram[::1] grams, row_t reach, id_t word,
-    const id_t[::1] words, const small_t[::1] backoffs, row_t at,
-    id_t[::1] new_words, small_t[::1] new_backoffs, row_t new_at,  # OUT new_words, new_backoffs
+    const Word[::1] unigrams, const Gram[::1] grams, row_t reach, id_t word, const Past[::1] states, row_t at,
+    Past[::1] new_states, row_t new_at,  # OUT new_states
 ) except? 1 nogil:
     """Natural log p(word | state) and the state after the word.
 
-    A state is `reach` = order - 1 words from words[at] on, the last one first, NO_WORD where the model needs none,
-    and the backoffs of the histories of 1, 2, … of them. The new state must not overlap the old one.
+    A state is `reach` = order - 1 words from states[at] on, the last one first, NO_WORD where the model needs none.
+    The new state must not overlap the old one.
     """
     cdef row_t width = unigrams.shape[0], parent = word, length = 0, known = 0, slot
     cdef small_t prob = unigrams[word].prob, backoff = unigrams[word].backoff
     cdef real total
-    for slot in range(reach):
-        new_words[new_at + slot], new_backoffs[new_at + slot] = NO_WORD, 0
+    forget(new_states, new_at, reach)
     if reach > 0:
-        new_words[new_at], new_backoffs[new_at] = word, backoff
+        new_states[new_at].word, new_states[new_at].backoff = word, backoff
         if backoff != 0 or not signbit(backoff):
             length = 1
-    while known < reach and words[at + known] != NO_WORD and signbit(prob):
-        slot = slot_of(key_of(parent, words[at + known]), grams)
+    # The longest n-gram that the model has; `length` is how long a history any of its words can still extend.
+    while known < reach and states[at + known].word != NO_WORD and signbit(prob):
+        slot = slot_of(key_of(parent, states[at + known].word), grams)
         if grams[slot].key == 0:
             break
         prob, backoff, parent = grams[slot].prob, grams[slot].backoff, width + slot
         known += 1
         if known < reach:
-            new_words[new_at + known], new_backoffs[new_at + known] = words[at + known - 1], backoff
+            new_states[new_at + known].word, new_states[new_at + known].backoff = states[at + known - 1].word, backoff
             if backoff != 0 or not signbit(backoff):
                 length = known + 1
+    # The histories that were too long for it cost their backoffs.
     total = -fabs(prob)
-    while known < reach and words[at + known] != NO_WORD:
-        total += backoffs[at + known]
+    while known < reach and states[at + known].word != NO_WORD:
+        total += states[at + known].backoff
         known += 1
-    for slot in range(length, reach):
-        new_words[new_at + slot], new_backoffs[new_at + slot] = NO_WORD, 0
+    forget(new_states, new_at + length, reach - length)
     return total * 2.302585092994045684

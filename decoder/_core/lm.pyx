@@ -5,7 +5,7 @@ Twin: decoder/_reference/lm.py
 
 from rampion._core.types cimport id_t, real, row_t, small_t
 
-from .lm cimport ABSENT, Gram, NO_WORD, Word, copysign, fabs, key_of, predict, slot_of
+from .lm cimport ABSENT, Gram, Past, Word, copysign, fabs, forget, key_of, predict, slot_of
 
 cdef enum:
     FULL = 1
@@ -94,25 +94,24 @@ def graft(const id_t[::1] rows, row_t order, row_t start, const small_t[::1] pro
     return row
 
 
-def fluency(const id_t[::1] ids, const row_t[::1] bounds, row_t begin, row_t stop, table,
-            id_t[::1] words, small_t[::1] backoffs, real[::1] steps):  # OUT words, backoffs, steps
+def fluency(const id_t[::1] ids, const row_t[::1] bounds, row_t begin, row_t stop, table, Past[::1] states,
+            real[::1] steps):  # OUT states, steps
     """Fill steps with the natural log-probability of every word of every sentence and of the mark `stop` after it.
 
-    words and backoffs are room for two states.
+    There is room for two states.
     """
     cdef const Word[::1] unigrams = table.unigrams
     cdef const Gram[::1] grams = table.grams
-    cdef row_t reach = table.order - 1, sentence, at, slot, old, step = 0
+    cdef row_t reach = table.order - 1, sentence, at, old, step = 0
     cdef id_t word
     with nogil:
         for sentence in range(bounds.shape[0] - 1):
-            for slot in range(reach):
-                words[slot], backoffs[slot] = NO_WORD, 0
+            forget(states, 0, reach)
             if reach > 0:
-                words[0], backoffs[0] = <id_t>begin, unigrams[begin].backoff
+                states[0].word, states[0].backoff = <id_t>begin, unigrams[begin].backoff
             old = 0
             for at in range(bounds[sentence], bounds[sentence + 1] + 1):
                 word = ids[at] if at < bounds[sentence + 1] else <id_t>stop
-                steps[step] = predict(unigrams, grams, reach, word, words, backoffs, old, words, backoffs, reach - old)
+                steps[step] = predict(unigrams, grams, reach, word, states, old, states, reach - old)
                 step += 1
                 old = reach - old

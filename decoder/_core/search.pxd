@@ -1,49 +1,83 @@
-"""What the search writes in its work arrays; decoder/search/search.py holds the same types for numpy.
+"""The records of the search; decoder/search/search.py holds the same types for numpy.
 
-Options are numbered within their sentence from 1 on; 0 is the boundary.
+A node is a hypothesis, or several that no feature can tell apart from now on: its state says what is covered, its look
+what the templates can see of the last block, and its history what the language model can. Nodes of one state are a
+group, best first. An edge is a way to come from one node to another by one option.
+
+A grid is the nodes of one group times the options of one span: rows and columns of cells, each of which may become an
+edge. While a stack is filled, cells are tried: a try is an edge whose `next` is its grid, and then the try into the
+same node that was met before. Options are numbered within their sentence from 1 on; 0 is the boundary.
 """
 
-from rampion._core.keys cimport fetch, home, mixed, rampion_high, seek_from, slot_t
-from rampion._core.types cimport byte_t, id_t, key_t, real, row_t
+from rampion._core.types cimport id_t, key_t, real, row_t
 
-cdef extern from *:
-    """
-    #define rampion_await(byte) __builtin_prefetch(&(byte))
-    """
-    void rampion_await(const byte_t& byte) nogil
+cdef enum:
+    FULL = -2         # room is short
+    BOUNDARY = 1      # the block at either end of a sentence
+    START = 1         # <s>, also of the language model
+    END = 2
+    NOTHING = 0xFFFFFFFF  # no option: the last edge of a derivation
+    BATCH = 64        # cells or grids whose keys are made before the first is looked up
 
-cdef packed struct node_t:
+cdef struct frame_t:  # what holds for one sentence
+    # Its place in the batch
+    row_t word, words      # its first word, and how many it has
+    row_t option, options  # its first option, and how many it has
+    row_t longest          # words of a span
+    # The model
+    key_t mask
+    real jump, jump_out, jump_in
+    real first, rest       # weights of the language model: of the first word of a block, and of others
+    row_t past             # words of a history
+    bint fluent            # whether there is a language model
+    # How far to look
+    row_t reach, kinds     # words of a gap; moves that there are: 1 without gaps, 4 with them
+    bint adjacent
+    row_t beam, pops
+    real slack
+
+cdef packed struct node_t:  # NODE
     real score   # of the best derivation that leads here; what its state makes certain of the next move is in it
     real rank    # score and an estimate of what the rest will bring
     key_t state  # as `packed` has it
     key_t look   # what the templates can see of the last block
-    row_t edge   # the edge met last while the stack is filled, the best one afterwards
-    id_t said    # an option that looks so
+    row_t edge   # the try met last while the stack is filled, the first of its edges afterwards
+    id_t option  # one that looks so
     id_t slot    # where the table of fresh nodes has it
 
-cdef packed struct edge_t:
+cdef packed struct edge_t:  # EDGE
     real total   # of the best derivation over this edge
     real score
-    row_t next   # the grid it comes from, then the edge into the same node that was met before
+    row_t next   # of a try: see above
     id_t origin
-    id_t said
+    id_t option
 
-cdef packed struct group_t:
+cdef packed struct group_t:  # GROUP
     key_t state
     row_t first  # nodes, best first
     row_t last
-    id_t source  # the phrase of the last block
+    id_t phrase  # the source phrase of the last block
 
-cdef packed struct grid_t:
-    real source  # P4, W2 and the jump
-    real future
-    real base    # both
-    key_t state
-    row_t first  # nodes of a group
+cdef packed struct grid_t:  # GRID
+    real source   # what the source side scores, the same for all cells: P4, W2 and the jump
+    real future   # the estimate of what the rest will bring
+    real base     # both
+    key_t state   # after the option
+    row_t first   # rows: the nodes of a group
     row_t last
-    row_t choice  # options of a span by what they bring, best first
+    row_t choice  # columns: the options of a span by what they bring, best first
     row_t end
     row_t group
+    id_t phrase   # the source phrase of the span
+
+cdef packed struct option_t:  # OPTION
+    key_t look   # see node_t
+    real head    # what the language model says of the block's first words by themselves
+    id_t block
+    id_t source  # its phrases
+    id_t target
+    id_t size    # how many of its words a neighbour sees at either end: 1, or 2
+    id_t lead    # how many of its words the language model sees otherwise when a block stands before them
 
 
 cdef inline key_t packed(row_t free, row_t gap, row_t start, row_t end) except? 0 nogil:
@@ -65,114 +99,3 @@ cdef inline row_t start_of(key_t state) except? -1 nogil:
 
 cdef inline row_t end_of(key_t state) except? -1 nogil:
     return <row_t> (state & 1023)
-
-
-cdef inline real nth(real[::1] values, row_t count, row_t n) except? -1 nogil:
-    """The n-th largest (from 0) of the first values, which are moved about."""
-    cdef row_t low = 0, high = count - 1, i, j
-    cdef real pivot, swap
-    while low < high:
-        pivot = values[(low + high) // 2]
-        i, j = low, high
-        while i <= j:
-            while values[i] > pivot:
-                i += 1
-            while values[j] < pivot:
-                j -= 1
-            if i <= j:
-                swap = values[i]
-                values[i] = values[j]
-                values[j] = swap
-                i += 1
-                j -= 1
-        if n <= j:
-            high = j
-        elif n >= i:
-            low = i
-        else:
-            break
-    return values[n]
-
-
-cdef enum:
-    RUN = 16  # sorted by insertion before any are merged
-
-
-ctypedef fused scored_t:
-    node_t
-    edge_t
-
-
-cdef inline bint before(const scored_t[::1] items, row_t a, row_t b) except? -1 nogil:
-    """Nodes by state, then best first; edges best first."""
-    if scored_t is edge_t:
-        return items[a].total > items[b].total
-    elif items[a].state != items[b].state:
-        return items[a].state < items[b].state
-    else:
-        return items[a].score > items[b].score
-
-
-cdef inline int arrange(const scored_t[::1] items, row_t[::1] order, row_t[::1] spare, row_t count) except -1 nogil:
-    """Sort the first indices of `order`, keeping their order where items do not differ."""
-    cdef row_t width = RUN, low, middle, high, a, b, at
-    for at in range(count):
-        a, b = order[at], at
-        while b % RUN > 0 and before(items, a, order[b - 1]):
-            order[b] = order[b - 1]
-            b -= 1
-        order[b] = a
-    while width < count:
-        low = 0
-        while low < count:
-            middle, high = min(low + width, count), min(low + 2 * width, count)
-            a, b = low, middle
-            for at in range(low, high):
-                if a < middle and (b == high or not before(items, order[b], order[a])):
-                    spare[at] = order[a]
-                    a += 1
-                else:
-                    spare[at] = order[b]
-                    b += 1
-            low = high
-        for at in range(count):
-            order[at] = spare[at]
-        width *= 2
-    return 0
-
-
-cdef inline row_t sieve(const slot_t[::1] slots, const byte_t[::1] sifter, key_t[::1] keys, row_t[::1] homes,
-                        row_t[::1] marks, row_t runs) except -1 nogil:
-    """Drop the keys that are in no table, nearly all of them; what is left of run r is keys[marks[r]:marks[r + 1]].
-
-    Bit `mixed & 7` of byte `home` of the sifter is set for every key of the table. It is small enough for a cache.
-    """
-    cdef row_t r, at = 0, end, kept = 0
-    cdef key_t code
-    for at in range(marks[runs]):
-        homes[at] = <row_t> mixed(keys[at])
-        rampion_await(sifter[<row_t> rampion_high(<key_t> homes[at], <key_t> sifter.shape[0])])
-    at = 0
-    for r in range(runs):
-        end = marks[r + 1]
-        marks[r] = kept
-        while at < end:
-            code = <key_t> homes[at]
-            keys[kept], homes[kept] = keys[at], homes[at]
-            kept += sifter[<row_t> rampion_high(code, <key_t> sifter.shape[0])] >> (code & 7) & 1
-            at += 1
-    for at in range(kept):
-        homes[at] = <row_t> rampion_high(<key_t> homes[at], <key_t> slots.shape[0])
-        fetch(slots, homes[at])
-    marks[runs] = kept
-    return kept
-
-
-cdef inline real weight_of(const slot_t[::1] slots, const key_t[::1] keys, const row_t[::1] homes,
-                           row_t start, row_t end) except? -1 nogil:
-    """The sum of the weights of keys[start:end], in their order."""
-    cdef real total = 0.0
-    cdef row_t at
-    for at in range(start, end):
-        total += slots[seek_from(slots, homes[at], keys[at])].weight
-    return total

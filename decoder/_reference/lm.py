@@ -98,13 +98,12 @@ def fluency(
     begin: int,
     stop: int,
     table: Table,
-    words: NDArray[np.uint32],
-    backoffs: NDArray[np.float32],
+    states: NDArray[np.void],
     steps: NDArray[np.float64],
 ) -> None:
     """Fill steps with the natural log-probability of every word of every sentence and of the mark `stop` after it.
 
-    words and backoffs are room for two states.
+    There is room for two states.
     """
     width, reach, at = len(table.unigrams), table.order - 1, 0
     nodes = dict(

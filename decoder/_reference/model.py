@@ -85,7 +85,7 @@ class Fluency:
 
 
 def sift(slots: NDArray[np.void], sifter: NDArray[np.uint8]) -> None:
-    """Set the bit of every key of the table; `sieve` of search.pxd says which."""
+    """Set the bit of every key of the table; sieve.pxd says which."""
     for key in slots["key"].tolist():
         if key:
             key = key * 0x9E3779B97F4A7C15 & (1 << 64) - 1
@@ -120,7 +120,7 @@ def assess(
             total += summed_up(logs)
             model.heads[b] = summed_up(logs[: fluency.past])
             for k, (word, backoff) in enumerate(state, b * fluency.past):
-                model.end_words[k], model.end_backoffs[k] = word, backoff
+                model.ends[k] = word, backoff
         for kind in range(KINDS):
             keys = templates.move_keys(model.mask, b, ORIENTATION[kind], BACKWARD[kind])
             keys += templates.leave_keys(model.mask, b, FORWARD[kind])

@@ -28,6 +28,7 @@ Reals = NDArray[np.float64]
 
 UNIGRAM = np.dtype([("prob", "<f4"), ("backoff", "<f4")])
 GRAM = np.dtype([("key", "<u8"), ("prob", "<f4"), ("backoff", "<f4")])
+PAST = np.dtype([("word", "<u4"), ("backoff", "<f4")])  # a word of a state, and the backoff of the history up to it
 UNKNOWN, BEGIN, END = range(3)
 MARKS = ("<unk>", "<s>", "</s>")
 NO_WORD = 0xFFFFFFFF
@@ -127,8 +128,7 @@ class Lm:
     def logs(self, ids: NDArray[np.uint32], bounds: NDArray[np.int64]) -> Reals:
         """Natural log-probabilities of the words ids[bounds[i]:bounds[i + 1]] and the end of every sentence i."""
         steps = np.empty(len(ids) + len(bounds) - 1)
-        words, backoffs = np.empty(2 * self.order, np.uint32), np.empty(2 * self.order, np.float32)
-        _kernels.fluency(ids, bounds, BEGIN, END, self.table, words, backoffs, steps)
+        _kernels.fluency(ids, bounds, BEGIN, END, self.table, np.empty(2 * self.order, PAST), steps)
         return steps
 
     def score(self, texts: Texts) -> Reals:

@@ -13,7 +13,7 @@ from rampion.decoder import _kernels
 from rampion.decoder.features.dense import DENSE
 from rampion.decoder.models.blocks import LEARNT, Blocks
 from rampion.decoder.models.jumps import Jumps
-from rampion.decoder.models.lm import GRAM, UNIGRAM, Lm, Table
+from rampion.decoder.models.lm import GRAM, PAST, UNIGRAM, Lm, Table
 
 from rampion import _kernels as tables
 from rampion.errors import InputError
@@ -34,8 +34,7 @@ class _Room(NamedTuple):
     keys: NDArray[np.uint64]
     homes: NDArray[np.int64]
     marks: NDArray[np.int64]
-    said: Ids
-    backoffs: NDArray[np.float32]
+    states: NDArray[np.void]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,8 +64,7 @@ class Model:
     lm_first: float
     lm_rest: float
     heads: Reals
-    end_words: Ids
-    end_backoffs: NDArray[np.float32]
+    ends: NDArray[np.void]
     single: Callable[[int], float] | None
     pair: Callable[[int, int], float] | None
     lock: Any
@@ -109,12 +107,12 @@ class Model:
         table = lm.table if lm else MUTE
         first, rest = (float(dense.get("LM", 0.0) + dense.get(name, 0.0)) for name in ("LMFirst", "LMRest"))
         count = len(blocks.sources)
-        ends = np.empty(count * (table.order - 1), np.uint32), np.empty(count * (table.order - 1), np.float32)
+        ends = np.empty(count * (table.order - 1), PAST)
         words_of = np.zeros(0, np.uint32) if spoken is None else spoken
         local = np.full((count, KINDS), np.nan)
         return cls(
             blocks, mask, slots, sifter, columns, phrases, words, jump, jump_out, jump_in, jumps or Jumps.none(0),
-            local, table, words_of, first, rest, np.empty(count), *ends, single, pair, Lock(),
+            local, table, words_of, first, rest, np.empty(count), ends, single, pair, Lock(),
         )  # fmt: skip
 
     def assess(self, asked: Ids) -> None:
@@ -122,10 +120,10 @@ class Model:
         with self.lock:
             asked = asked[np.isnan(self.local[asked, 0])]
             done, size, past = 0, 512, self.lm.order - 1
-            state = np.empty(2 * past, np.uint32), np.empty(2 * past, np.float32)
+            states = np.empty(2 * past, PAST)
             while done < len(asked):
                 keys, homes = np.empty(size, np.uint64), np.empty(size, np.int64)
-                room = _Room(np.empty(32, np.uint32), keys, homes, np.empty(5 * 32 + 1, np.int64), *state)
+                room = _Room(np.empty(32, np.uint32), keys, homes, np.empty(5 * 32 + 1, np.int64), states)
                 done = _kernels.assess(asked, done, self.blocks, self, room, self.local)
                 size *= 2
             if self.single:

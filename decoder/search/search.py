@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from rampion.decoder import _kernels
+from rampion.decoder.models.lm import PAST
 from rampion.decoder.models.options import Graph, Options, Sentences
 from rampion.decoder.search.model import Model
 from rampion.decoder.search.states import Reordering
@@ -21,14 +22,18 @@ CAP = 512  # words of a sentence: packed states have room for 1023
 EVERYTHING = sys.maxsize
 LEAST, MOST = 1 << 12, 1 << 16  # room for nodes that a search begins with
 
-NODE = np.dtype([
-    ("score", "f8"), ("rank", "f8"), ("state", "u8"), ("look", "u8"), ("edge", "i8"), ("said", "u4"), ("slot", "u4"),
+OPTION = np.dtype([
+    ("look", "u8"), ("head", "f8"),
+    ("block", "u4"), ("source", "u4"), ("target", "u4"), ("size", "u4"), ("lead", "u4"),
 ])  # fmt: skip
-EDGE = np.dtype([("total", "f8"), ("score", "f8"), ("next", "i8"), ("origin", "u4"), ("said", "u4")])
-GROUP = np.dtype([("state", "u8"), ("first", "i8"), ("last", "i8"), ("source", "u4")])
+NODE = np.dtype([
+    ("score", "f8"), ("rank", "f8"), ("state", "u8"), ("look", "u8"), ("edge", "i8"), ("option", "u4"), ("slot", "u4"),
+])  # fmt: skip
+EDGE = np.dtype([("total", "f8"), ("score", "f8"), ("next", "i8"), ("origin", "u4"), ("option", "u4")])
+GROUP = np.dtype([("state", "u8"), ("first", "i8"), ("last", "i8"), ("phrase", "u4")])
 GRID = np.dtype([
     ("source", "f8"), ("future", "f8"), ("base", "f8"), ("state", "u8"), ("first", "i8"), ("last", "i8"),
-    ("choice", "i8"), ("end", "i8"), ("group", "i8"),
+    ("choice", "i8"), ("end", "i8"), ("group", "i8"), ("phrase", "u4"),
 ])  # fmt: skip
 
 
@@ -68,20 +73,14 @@ class Search:
 class Work(NamedTuple):
     """Work arrays of one thread."""
 
-    targets: NDArray[np.uint32]
+    options: NDArray[np.void]
     tips: NDArray[np.uint32]
-    sizes: NDArray[np.uint32]
-    says: NDArray[np.uint32]
-    table: NDArray[np.uint32]
     openings: NDArray[np.uint32]
-    leads: NDArray[np.uint32]
-    said: NDArray[np.uint32]
-    node_words: NDArray[np.uint32]
-    fresh_words: NDArray[np.uint32]
-    node_backoffs: NDArray[np.float32]
-    fresh_backoffs: NDArray[np.float32]
-    backoffs: NDArray[np.float32]
-    looks: NDArray[np.uint64]
+    choices: NDArray[np.uint32]
+    table: NDArray[np.uint32]
+    states: NDArray[np.void]
+    histories: NDArray[np.void]
+    fresh_histories: NDArray[np.void]
     keys: NDArray[np.uint64]
     gains: NDArray[np.float64]
     rest: NDArray[np.float64]
@@ -114,17 +113,14 @@ class Work(NamedTuple):
         def reals(size: int) -> NDArray[np.float64]:
             return np.empty(size, np.float64)
 
-        def singles(size: int) -> NDArray[np.float32]:
-            return np.empty(size, np.float32)
-
         def offsets(size: int) -> NDArray[np.int64]:
             return np.empty(size, np.int64)
 
         return cls(
-            ids(options + 1), ids(4 * options + 4), ids(options + 1), ids(4 * options), np.zeros(2 * cells, np.uint32),
-            ids(options * past + past), ids(options + 1), ids(2 * past), ids(room * past), ids(room * past),
-            singles(room * past), singles(room * past), singles(2 * past),
-            np.empty(options + 1, np.uint64), np.empty(512, np.uint64),
+            np.empty(options + 1, OPTION), ids(4 * options + 4), ids(options * past + past), ids(4 * options),
+            np.zeros(2 * cells, np.uint32),
+            np.empty(2 * past, PAST), np.empty(room * past, PAST), np.empty(room * past, PAST),
+            np.empty(512, np.uint64),
             reals(4 * options), reals(words + 1), reals(words * longest), reals(room), reals(3),
             offsets(512), offsets(128), offsets(words + 2), offsets(room), offsets(room), offsets(room),
             np.empty(room, NODE), np.empty(cells, NODE), np.empty(2 * room, EDGE), np.empty(room, EDGE),
