@@ -26,13 +26,14 @@ from rampion.decoder.models.lm import Grams, Lm
 from rampion.decoder.models.options import Graph, Options, Sentences
 from rampion.decoder.search.kbest import kbest
 from rampion.decoder.search.model import Model
-from rampion.decoder.search.search import EVERYTHING, Search, in_order, search
+from rampion.decoder.search.search import EVERYTHING, Search, search
 from rampion.decoder.search.states import MON, Reordering
 from searchable import ALL, Searchable, searchable, weighted, zipf
 
 from rampion.store.keys import Keys
 from rampion.store.names import Names
 from rampion.store.text import Texts
+from rampion.threads import in_order
 
 SENTENCES, FEATURES, LONGEST, ROUNDS = 256, 5_000_000, 8, 3
 SWAP = Reordering()

@@ -326,7 +326,7 @@ def test_the_command_writes_what_the_library_finds(folder, asked, penalty):
     facts = json.loads(run(folder, "--explain", 3, "--json", *leaving).out)
     assert facts["source"] == lines[2].split()
     fired = [step["fired"].get("PhraseST", 0.0) for step in facts["blocks"]]
-    shares = expected.gather(np.eye(len(expected))[expected.bounds[2]])[expected.features.ids["PhraseST"]]
+    shares = expected.gather(np.eye(expected.size)[expected.bounds[2]])[expected.features.ids["PhraseST"]]
     assert sum(fired) == pytest.approx(shares, rel=1e-9)
 
 
