@@ -23,7 +23,7 @@ from rampion.decoder.remote import Spread
 from rampion.decoder.system import Settings, System
 from rampion.decoder.text.language import Language
 
-from rampion.executors import Coordinator, Job, Room, Task, named
+from rampion.executors import Coordinator, Job, Task, Workspace, named
 from rampion.formats import container
 from rampion.store.text import Texts
 from rampion.training.memory import resident
@@ -43,7 +43,7 @@ def simulate(folder: Path, count: int) -> None:
 
     from rampion.executors.dask import SETTINGS
 
-    room = Room(folder / "room")
+    room = Workspace(folder / "room")
     tasks = [Task("bench_executors:nap", "{}", (), n, (n, n + 1)) for n in range(count)]
     with dask.config.set(SETTINGS), distributed.LocalCluster(
         n_workers=WORKERS, threads_per_worker=1, processes=False, dashboard_address="127.0.0.1:0", memory_limit=0
@@ -71,8 +71,8 @@ class Bench:
         self.decoder = made.decoder("fourteen", beam=30, options=10).decoder
         self.weights = self.decoder.initial
 
-    def run(self, spec: str, hurt=None) -> tuple[float, float, list[int], Texts, Room]:
-        room = Room(self.folder / f"room-{time.time_ns()}")
+    def run(self, spec: str, hurt=None) -> tuple[float, float, list[int], Texts, Workspace]:
+        room = Workspace(self.folder / f"room-{time.time_ns()}")
         executor = named(spec)[0]
         with Coordinator(executor, room) as coordinator:
             spread = Spread(self.decoder, coordinator, 100, files=self.files)

@@ -19,7 +19,7 @@ from time import perf_counter
 import numpy as np
 from relevant_sets import PAPER, TRUTHS, RelevantSets
 
-from rampion.executors import Coordinator, Room
+from rampion.executors import Coordinator, Workspace
 from rampion.executors.dask import Cluster
 from rampion.executors.local import Local
 from rampion.formats import container
@@ -93,7 +93,7 @@ def main() -> None:
             if executor is None:
                 results[name] = timed(name, Here(PACKING, sentences, None, 2), sets, numbers, None)
                 continue
-            with Coordinator(executor, Room(path / name)) as coordinator:
+            with Coordinator(executor, Workspace(path / name)) as coordinator:
                 learner = Mixing(coordinator, PACKING, sentences)
                 results[name] = timed(name, learner, sets, numbers, executor if isinstance(executor, Cluster) else None)
         if len(set(results.values())) != 1:

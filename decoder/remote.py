@@ -192,7 +192,7 @@ class Spread:
     def _kept(self, role: str, write: Callable[[Path], None]) -> str:
         """The name of a file that stays as long as the room is open."""
         if role not in self._blobs:
-            room = self.coordinator.room
+            room = self.coordinator.workspace
             self._blobs[role] = room.known(self.files[role]) if role in self.files else room.made(write, lasting=True)
         return self._blobs[role]
 
@@ -202,7 +202,7 @@ class Spread:
             arrays |= _packed("reference", references.texts) | {"reference_of": references.bounds}
         key = " ".join(sha256(np.ascontiguousarray(array).data).hexdigest() for array in arrays.values())
         if key not in self._blobs:
-            self._blobs[key] = self.coordinator.room.made(
+            self._blobs[key] = self.coordinator.workspace.made(
                 lambda path: container.write(path, KIND["texts"], arrays, {}), lasting=True
             )
         return self._blobs[key]
@@ -220,7 +220,7 @@ class Spread:
         small.set_weights(values[heavy])
         arrays = {"slots": small.slots.view("<u8")}
         meta = {"size": len(small), "own": own}
-        name = self.coordinator.room.made(lambda path: container.write(path, KIND["weights"], arrays, meta, False))
+        name = self.coordinator.workspace.made(lambda path: container.write(path, KIND["weights"], arrays, meta, False))
         self._last[:] = [(table, table.edition, dict(own), name)]
         return name
 

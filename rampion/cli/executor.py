@@ -39,10 +39,10 @@ class Team(NamedTuple):
 @contextmanager
 def team(spec: str, run: Path) -> Iterator[Team]:
     """The executor that a specification names, at work in the folder of a run; what is done outlives an error."""
-    from rampion.executors import Coordinator, Room, named
+    from rampion.executors import Coordinator, Workspace, named
 
     executor, patience, size = named(spec)
-    room = Room(run / SHARDS)
+    room = Workspace(run / SHARDS)
     with Coordinator(executor, room, patience) as coordinator:
         for number in room.journal.damaged():
             console.note(f"{room.journal.path}:{number}: is damaged, and passed over; what it told of is made again")

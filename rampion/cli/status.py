@@ -68,9 +68,9 @@ def _facts(run: Path, found: Status, now: float) -> dict[str, Any]:
         "run": str(run), "state": state, "job": found.job, "finished jobs": found.jobs, "shards": found.shards,
         "segments": found.items, "done": found.done, "speed": found.speed(present),
         "seconds left": left if state == "running" else None, "iterations": _iterations(run),
-        "workers": {name: asdict(hand) | {"speed": hand.speed, "silent": now - hand.heard}
+        "workers": {name: asdict(hand) | {"speed": hand.speed, "silent": now - hand.answered}
                     for name, hand in found.workers.items()},
-        "faults": dict(found.faults), "last fault": found.told,
+        "faults": dict(found.faults), "last fault": found.fault,
     }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Executors: threads of this process, or workers of dask.distributed, that do pure tasks for a coordinator."""
+"""Executors: threads of this process, or workers of dask.distributed, that run pure tasks for a coordinator."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from rampion.errors import InputError, RecipeError
 from rampion.executors.coordinator import Coordinator, Job, Patience
 from rampion.executors.protocol import Executor
 from rampion.executors.tasks import Task
-from rampion.executors.workspace import Room
+from rampion.executors.workspace import Workspace
 
-__all__ = ["Coordinator", "Executor", "Job", "Patience", "Room", "Task", "named", "shards"]
+__all__ = ["Coordinator", "Executor", "Job", "Patience", "Task", "Workspace", "named", "shards"]
 
 TLS = {"ca": str, "cert": str, "key": str}
 OWN: dict[str, dict[str, Any]] = {"local": {"threads": int}, "dask": {"workers": int}, "address": TLS}
@@ -19,7 +19,9 @@ COMMON: dict[str, Any] = {"size": int, "deadline": float, "deaths": int, "tries"
 
 
 def named(spec: str) -> tuple[Executor, Patience, int | None]:
-    """What NAME[,OPTION=VALUE...] says: local, dask, or the address of a scheduler; and how many segments a task has.
+    """The executor that NAME[,OPTION=VALUE...] describes, its Patience, and the segments of a task (None: not given).
+
+    NAME is local, dask, or the address of a scheduler:
 
     local,threads=4   dask,workers=2,deadline=60   tls://host:8786,ca=ca.pem,cert=me.pem,key=me.key,poison=skip
     """
@@ -31,7 +33,7 @@ def named(spec: str) -> tuple[Executor, Patience, int | None]:
     for option in rest:
         key, equals, text = option.partition("=")
         if key not in known or not equals:
-            raise RecipeError(f"the executor {name} knows no {option!r}; it takes {', '.join(f'{k}=' for k in known)}")
+            raise RecipeError(f"the executor {name} has no {option!r}; it takes {', '.join(f'{k}=' for k in known)}")
         try:
             values[key] = known[key](text)
         except ValueError:
@@ -54,5 +56,5 @@ def named(spec: str) -> tuple[Executor, Patience, int | None]:
 
 
 def shards(segments: int, size: int) -> list[tuple[int, int]]:
-    """Spans of `size` segments, the last one perhaps shorter."""
+    """Spans (first, end) of `size` segments each; the last one may be shorter."""
     return [(first, min(first + size, segments)) for first in range(0, segments, size)]

@@ -1,7 +1,7 @@
-"""Workers of dask.distributed: those of a scheduler with an address, or processes of this machine started for the run.
+"""Workers of dask.distributed: those of a running scheduler, or processes of this machine started for the run.
 
 Dask carries tasks and short answers; inputs and results are files in a folder that all workers share. A task goes to
-the worker that the coordinator names, and its answer is an event, so that no worker holds anything that could be lost
+the worker that the coordinator names. Its answer is a Dask event, so that no worker holds anything that could be lost
 with it.
 """
 
@@ -23,17 +23,17 @@ import distributed
 
 from rampion.errors import InputError, RampionError
 from rampion.executors.local import drained
-from rampion.executors.protocol import Event, Heard, Joined, Lost
+from rampion.executors.protocol import Answered, Event, Joined, Lost
 from rampion.executors.tasks import Answer, Place, Task, forget, performed
-from rampion.executors.workspace import Room
+from rampion.executors.workspace import Workspace
 from rampion.threads import processors
 
-LOOK = 2.0  # seconds between looks at workers of our own
-GRACE = 10.0  # seconds that a worker of our own may take to begin again
-STARTS = 3  # times that a cluster of our own may fail to start
-BRIEF = 5.0  # seconds for workers to clear up
+LOOK = 2.0  # seconds between checks of the workers of our own cluster
+GRACE = 10.0  # seconds that a worker of our own cluster may take to restart
+STARTS = 3  # tries to start a cluster of our own
+BRIEF = 5.0  # seconds for workers to drop their caches at the end
 PATIENCE = 30.0  # seconds for a scheduler to answer
-SETTINGS = {  # of Dask, for a cluster of our own: quiet, without a page, and with short memories
+SETTINGS = {  # Dask's configuration for a cluster of our own: short logs, no dashboard, no memory limits
     "distributed.admin.low-level-log-length": 100,
     "distributed.admin.tick.interval": "1s",
     "distributed.admin.system-monitor.interval": "5s",
@@ -50,26 +50,28 @@ SETTINGS = {  # of Dask, for a cluster of our own: quiet, without a page, and wi
 
 
 class Cluster:
-    """A scheduler's workers; without an address, of a cluster on the loopback interface that lasts as long as the run.
+    """The workers of a scheduler. Without an address, a cluster on the loopback interface that ends with the run.
 
-    tls   the files "ca", "cert" and "key", which Dask is given; then nothing goes over the net unencrypted
+    address   the scheduler's address, such as tcp://host:8786; None starts a cluster on this machine
+    workers   the number of processes of that cluster; None: one for each processor
+    tls       the names of three PEM files, "ca", "cert" and "key"; with them, Dask encrypts every connection
     """
 
     def __init__(
         self, address: str | None = None, workers: int | None = None, tls: Mapping[str, str] | None = None
     ) -> None:
         self.address, self.workers, self.tls = address, workers or processors(), tls or {}
-        self.heard: queue.Queue[Event] = queue.Queue()
-        self.sent: dict[tuple[str, str], Any] = {}  # the futures of tasks, by worker and name
+        self.events: queue.Queue[Event] = queue.Queue()
+        self.sent: dict[tuple[str, str], Any] = {}  # Dask's futures, by worker and name of the task
         self.numbers = count()
         self.own: Any = None
-        self.whole = self.looked = time.monotonic()  # when all workers of our own were last there, and looked at
+        self.whole = self.looked = time.monotonic()  # when our own cluster was last complete, and last checked
 
-    def open(self, room: Room) -> None:
-        self.room, self.topic = room, f"rampion-{secrets.token_hex(8)}"
+    def open(self, workspace: Workspace) -> None:
+        self.workspace, self.topic = workspace, f"rampion-{secrets.token_hex(8)}"
         security = self._security() if self.address else distributed.Security.temporary()
         if self.address is None:
-            self.own = _started(self.workers, room, security)
+            self.own = _started(self.workers, workspace, security)
         try:
             self.client = distributed.Client(
                 self.own or self.address, security=security, timeout=PATIENCE, set_as_default=False, name="rampion"
@@ -80,20 +82,20 @@ class Cluster:
                 "(dask scheduler), or correct the address"
             ) from error
         self.client.subscribe_topic(self.topic, self._answered)
-        self.client.subscribe_topic("all", self._told)
+        self.client.subscribe_topic("all", self._changed)
         for name, facts in self.client.scheduler_info()["workers"].items():
-            self.heard.put(Joined(name, facts["nthreads"]))
+            self.events.put(Joined(name, facts["nthreads"]))
 
     def send(self, worker: str, task: Task) -> None:
         key = f"{self.topic}-{next(self.numbers)}"
         future = self.client.submit(
-            perform, task, task.name, self.room.place, self.topic, key=key, workers=[worker], pure=False
+            perform, task, task.name, self.workspace.place, self.topic, key=key, workers=[worker], pure=False
         )
         future.add_done_callback(lambda done: self._failed(worker, task.name, done))
         self.sent[worker, task.name] = future
 
-    def hear(self, seconds: float) -> list[Event]:
-        events = drained(self.heard, seconds)
+    def receive(self, seconds: float) -> list[Event]:
+        events = drained(self.events, seconds)
         if self.own and time.monotonic() - self.looked > LOOK:
             self._revive()
         if self.client.status != "running":
@@ -105,14 +107,14 @@ class Cluster:
         return events
 
     def drop(self, worker: str) -> None:
-        """Workers of our own are started anew; others may belong to somebody who waits for them."""
+        """Restart the worker if it is our own. Workers of a scheduler with an address may serve other clients, too."""
         if self.own:
             threading.Thread(target=self._restart, args=(worker,), daemon=True).start()
 
     def close(self) -> None:
         clearing = threading.Thread(target=self._clear, daemon=True)
         clearing.start()
-        clearing.join(BRIEF)  # a worker that does not answer is no reason to wait
+        clearing.join(BRIEF)  # do not wait longer for a worker that does not answer
         with suppress(Exception):
             for topic in (self.topic, "all"):
                 self.client.unsubscribe_topic(topic)
@@ -122,9 +124,9 @@ class Cluster:
                 self.own.close(timeout=10)
 
     def _clear(self) -> None:
-        with suppress(Exception):  # whatever is gone already
+        with suppress(Exception):  # workers or the scheduler may be gone already
             if not self.own:
-                self.client.run(clear, self.room.place, on_error="ignore")
+                self.client.run(clear, self.workspace.place, on_error="ignore")
 
     def _security(self) -> Any:
         if not self.tls:
@@ -136,35 +138,35 @@ class Cluster:
         return distributed.Security(require_encryption=True, **{name: self.tls[what] for name, what in names.items()})
 
     def _settle(self, event: Event) -> None:
-        """Let go of the futures that an event has settled."""
+        """Release the futures of the tasks that an event answers, or that were sent to a lost worker."""
         if isinstance(event, Lost):
             for key in [key for key in self.sent if key[0] == event.worker]:
                 self.sent.pop(key).cancel()
-        if not isinstance(event, Heard):
+        if not isinstance(event, Answered):
             return
         future = self.sent.pop((event.worker, event.answer.name), None)
         if future:
             future.release()
 
     def _answered(self, event: tuple[float, Any]) -> None:
-        _, told = event
-        self.heard.put(Heard(told["worker"], Answer(*told["answer"])))
+        _, message = event
+        self.events.put(Answered(message["worker"], Answer(*message["answer"])))
 
     def _failed(self, worker: str, name: str, future: Any) -> None:
-        """A worker that could not even begin."""
+        """Report a task that Dask could not start, as an answer of the kind "broken"."""
         if future.status == "error":
-            self.heard.put(Heard(worker, Answer("broken", name, str(future.exception()))))
+            self.events.put(Answered(worker, Answer("broken", name, str(future.exception()))))
 
-    def _told(self, event: tuple[float, Any]) -> None:
-        _, told = event
-        if told.get("action") == "add-worker":
+    def _changed(self, event: tuple[float, Any]) -> None:
+        _, change = event
+        if change.get("action") == "add-worker":
             facts = self.client.scheduler_info()["workers"]
-            self.heard.put(Joined(told["worker"], facts.get(told["worker"], {}).get("nthreads", 1)))
-        elif told.get("action") == "remove-worker":
-            self.heard.put(Lost(told["worker"]))
+            self.events.put(Joined(change["worker"], facts.get(change["worker"], {}).get("nthreads", 1)))
+        elif change.get("action") == "remove-worker":
+            self.events.put(Lost(change["worker"]))
 
     def _revive(self) -> None:
-        """Replace workers that their keepers have given up: those who are killed while they begin."""
+        """Replace workers that Dask's nannies no longer restart, because they were killed while they started."""
         self.looked = time.monotonic()
         alive = self.client.scheduler_info()["workers"].keys()
         if len(alive) >= self.workers:
@@ -177,12 +179,12 @@ class Cluster:
             self.whole = time.monotonic()
 
     def _restart(self, worker: str) -> None:
-        with suppress(Exception):  # it may be gone by now
+        with suppress(Exception):  # the worker may be gone by now
             self.client.restart_workers([worker], timeout=10, raise_for_error=False)
 
 
 def perform(task: Task, name: str, place: Place, topic: str) -> None:
-    """On a worker: do the task, and log its answer as an event."""
+    """Runs on a worker: do the task, and log its answer as an event."""
     worker = distributed.get_worker()
     try:
         if place.shared:
@@ -199,12 +201,12 @@ def perform(task: Task, name: str, place: Place, topic: str) -> None:
 
 
 def clear(place: Place) -> None:
-    """On a worker: the run is over, so drop what was cached for it."""
+    """Runs on a worker at the end of a run: drop what was cached for it."""
     forget(Path(place.folder, "results"))
 
 
-def _started(workers: int, room: Room, security: Any) -> Any:
-    """A cluster of processes that end with this one, closed to other users of the machine."""
+def _started(workers: int, workspace: Workspace, security: Any) -> Any:
+    """A cluster of processes that end with this one; TLS closes it to other users of the machine."""
     error: Exception | None = None
     for _ in range(STARTS):
         try:
@@ -213,8 +215,8 @@ def _started(workers: int, room: Room, security: Any) -> Any:
                     n_workers=workers, threads_per_worker=1, processes=True, host="127.0.0.1", protocol="tls",
                     dashboard_address="127.0.0.1:0", worker_dashboard_address="127.0.0.1:0",
                     scheduler_kwargs={"dashboard": False}, memory_limit=0, security=security, silence_logs=50,
-                    local_directory=str(room.path / "dask"),
+                    local_directory=str(workspace.path / "dask"),
                 )  # fmt: skip
-        except (OSError, RuntimeError) as caught:  # somebody has killed a worker that was about to begin
+        except (OSError, RuntimeError) as caught:  # for example, a worker was killed while it started
             error = caught
     raise InputError(f"no Dask cluster can be started here: {error}; use --executor local") from error

@@ -1,4 +1,4 @@
-"""A journal: lines that are only ever appended, each with a checksum; a line that a kill tore off has not happened."""
+"""A journal: an append-only log of events, a line each, with a checksum. A line that a kill cut off is ignored."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Entry = dict[str, Any]
 
 
 class Journal:
-    """What has happened, line by line: CRC-32, a blank, JSON with the time and the kind of event."""
+    """A file of events. A line is a CRC-32, a blank, and JSON with the time, the kind of event, and its facts."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def tell(self, event: str, **facts: Any) -> None:
+    def log(self, event: str, **facts: Any) -> None:
         content = json.dumps({"time": round(time.time(), 3), "event": event, **facts}, ensure_ascii=False).encode()
         line = b"%08x %b\n" % (zlib.crc32(content), content)
         try:
@@ -33,11 +33,11 @@ class Journal:
             raise InputError(f"{self.path}: cannot be written: {error.strerror}; what is done is kept") from error
 
     def entries(self) -> Iterator[Entry]:
-        """What has happened; a line that broke off, or whose checksum is wrong, is passed over."""
+        """All events in order. Lines that are cut off, or whose checksum is wrong, are skipped."""
         return (entry for _, entry in self._lines() if entry is not None)
 
     def damaged(self) -> list[int]:
-        """The numbers of lines that are not as they were written."""
+        """The numbers of the damaged lines, counted from 1."""
         return [number for number, entry in self._lines() if entry is None]
 
     def _lines(self) -> Iterator[tuple[int, Entry | None]]:
@@ -53,7 +53,7 @@ class Journal:
 
 
 def parsed(line: bytes) -> Entry | None:
-    """What a line tells, None if it is damaged."""
+    """The event of a line, or None if the line is damaged."""
     crc, blank, content = line.partition(b" ")
     if not blank or not content.endswith(b"\n") or crc != b"%08x" % zlib.crc32(content[:-1]):
         return None

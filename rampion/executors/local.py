@@ -1,4 +1,4 @@
-"""Workers that are threads of this process."""
+"""The executor `local`: its workers are threads of this process."""
 
 from __future__ import annotations
 
@@ -6,35 +6,35 @@ import queue
 import threading
 from contextlib import suppress
 
-from rampion.executors.protocol import Event, Heard, Joined
+from rampion.executors.protocol import Answered, Event, Joined
 from rampion.executors.tasks import Task, forget, performed
-from rampion.executors.workspace import Room
+from rampion.executors.workspace import Workspace
 from rampion.threads import processors
 
 
 class Local:
-    """Threads; kernels release the interpreter's lock."""
+    """Threads as workers, one for each processor by default. They run in parallel, because kernels release the GIL."""
 
     def __init__(self, threads: int | None = None) -> None:
         self.threads = threads or processors()
-        self.heard: queue.Queue[Event] = queue.Queue()
+        self.events: queue.Queue[Event] = queue.Queue()
         self.tasks: dict[str, queue.Queue[Task | None]] = {}
         self.pool: dict[str, threading.Thread] = {}
         self.stuck = set[str]()
 
-    def open(self, room: Room) -> None:
-        self.room = room
+    def open(self, workspace: Workspace) -> None:
+        self.workspace = workspace
         for _ in range(self.threads):
             self._begin()
 
     def send(self, worker: str, task: Task) -> None:
         self.tasks[worker].put(task)
 
-    def hear(self, seconds: float) -> list[Event]:
-        return drained(self.heard, seconds)
+    def receive(self, seconds: float) -> list[Event]:
+        return drained(self.events, seconds)
 
     def drop(self, worker: str) -> None:
-        """A thread cannot be stopped; another begins."""
+        """Start another thread, because a thread cannot be stopped."""
         self.stuck.add(worker)
         self._begin()
 
@@ -46,27 +46,27 @@ class Local:
         for name, thread in self.pool.items():
             if name not in self.stuck:
                 thread.join()
-        forget(self.room.path / "results")
+        forget(self.workspace.path / "results")
 
     def _begin(self) -> None:
         name = f"thread {len(self.pool) + 1}"
         self.tasks[name] = queue.Queue()
         self.pool[name] = threading.Thread(target=self._work, args=(name,), name=name, daemon=True)
         self.pool[name].start()
-        self.heard.put(Joined(name, 1))
+        self.events.put(Joined(name, 1))
 
     def _work(self, name: str) -> None:
-        place, take = self.room.place, self.tasks[name].get
+        place, take = self.workspace.place, self.tasks[name].get
         for task in iter(take, None):
             inputs = {role: place.blob(blob) for role, blob in task.inputs}
-            self.heard.put(Heard(name, performed(task, task.name, place, inputs, place.result(task.name))))
+            self.events.put(Answered(name, performed(task, task.name, place, inputs, place.result(task.name))))
 
 
-def drained(heard: queue.Queue[Event], seconds: float) -> list[Event]:
-    """All that the queue holds; what comes first within so many seconds, if it is empty."""
+def drained(waiting: queue.Queue[Event], seconds: float) -> list[Event]:
+    """All events of the queue. If it is empty, wait `seconds` for the first one."""
     events: list[Event] = []
     with suppress(queue.Empty):
-        events.append(heard.get(timeout=seconds))
+        events.append(waiting.get(timeout=seconds))
         while True:
-            events.append(heard.get_nowait())
+            events.append(waiting.get_nowait())
     return events

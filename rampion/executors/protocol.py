@@ -1,55 +1,55 @@
-"""What the coordinator asks of whoever has workers: five verbs, and three things that it is told."""
+"""The interface between the coordinator and an executor: five methods, and three kinds of events."""
 
 from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
 from rampion.executors.tasks import Answer, Task
-from rampion.executors.workspace import Room
+from rampion.executors.workspace import Workspace
 
 
 class Joined(NamedTuple):
-    """A worker that can do so many tasks at a time."""
+    """A worker joined; it runs `threads` tasks at a time."""
 
     worker: str
     threads: int
 
 
 class Lost(NamedTuple):
-    """A worker that is no more."""
+    """A worker is gone."""
 
     worker: str
 
 
-class Heard(NamedTuple):
-    """What a worker answers."""
+class Answered(NamedTuple):
+    """A worker answered one of its tasks."""
 
     worker: str
     answer: Answer
 
 
-Event = Joined | Lost | Heard
+Event = Joined | Lost | Answered
 
 
 class Executor(Protocol):
-    """Has workers. It neither repeats nor reassigns anything: that is the coordinator's."""
+    """Owns workers. It neither repeats nor reassigns a task: the coordinator does that."""
 
-    def open(self, room: Room) -> None:
-        """Make ready to work in this room."""
+    def open(self, workspace: Workspace) -> None:
+        """Start, or connect to, workers that read inputs from this workspace and write results to it."""
         ...
 
     def send(self, worker: str, task: Task) -> None:
-        """Have it done by this worker, after what it was sent before."""
+        """Send the task to this worker, which does it after the tasks that it was sent before."""
         ...
 
-    def hear(self, seconds: float) -> list[Event]:
-        """What has happened; at least one thing, unless nothing does for so long."""
+    def receive(self, seconds: float) -> list[Event]:
+        """The events since the last call. If there are none, wait `seconds` for the first."""
         ...
 
     def drop(self, worker: str) -> None:
-        """It does not answer; have another in its place if that can be."""
+        """Replace a worker that does not answer, if possible."""
         ...
 
     def close(self) -> None:
-        """Let go of all workers."""
+        """Release all workers."""
         ...

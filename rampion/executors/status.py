@@ -1,4 +1,4 @@
-"""How a run with an executor stands, read from its journal alone."""
+"""The progress of a run with an executor, read from its journal alone."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ FAULTS = ("lost", "late", "trouble", "damaged", "refused", "poison")
 
 @dataclass(slots=True)
 class Hand:
-    """What a worker has done; its speed is that of its own hours of work."""
+    """What one worker has done, and its speed while it was working."""
 
     shards: int = 0
     items: int = 0
     seconds: float = 0.0
-    heard: float = 0.0
+    answered: float = 0.0
     state: str = "at work"
 
     @property
@@ -29,7 +29,7 @@ class Hand:
 
 @dataclass(slots=True)
 class Status:
-    """Of the last job; faults and workers are those of the last time that the run was opened."""
+    """The status of the last job. Faults and workers are counted since the run was last opened."""
 
     process: int = 0
     opened: float = 0.0
@@ -38,14 +38,14 @@ class Status:
     begun: float = 0.0
     shards: int = 0
     items: int = 0
-    done: int = 0  # segments, those that stood before included
-    fresh: list[tuple[float, int]] = field(default_factory=list)  # when how many more were done
+    done: int = 0  # segments, including those whose results existed before
+    fresh: list[tuple[float, int]] = field(default_factory=list)  # (time, segments) of each result
     finished: bool = False
-    jobs: int = 0  # that were finished before
+    jobs: int = 0  # finished jobs
     last: float = 0.0
     workers: dict[str, Hand] = field(default_factory=dict)
     faults: Counter[str] = field(default_factory=Counter)
-    told: str = ""  # of the last fault
+    fault: str = ""  # a sentence about the last one
 
     @classmethod
     def of(cls, entries: Iterable[Entry]) -> Status:
@@ -68,12 +68,12 @@ class Status:
         elif kind == "finished":
             self.finished, self.jobs = True, self.jobs + 1
         elif kind == "joined":
-            self.workers[worker] = Hand(heard=self.last)
+            self.workers[worker] = Hand(answered=self.last)
         elif kind == "done":
             self._done(worker, entry)
         if kind in FAULTS:
             self.faults[kind] += 1
-            self.told = entry.get("why") or entry.get("told") or f"{worker} is {kind}"
+            self.fault = entry.get("why") or f"{worker} is {kind}"
             if kind in ("lost", "late", "refused") and worker in self.workers:
                 self.workers[worker].state = kind
 
@@ -82,18 +82,18 @@ class Status:
         hand.shards += 1
         hand.items += entry["items"]
         hand.seconds += entry["seconds"]
-        hand.heard, hand.state = self.last, "at work"
+        hand.answered, hand.state = self.last, "at work"
         self.done += entry["items"]
         self.fresh.append((self.last, entry["items"]))
 
     def speed(self, now: float) -> float:
-        """Segments a second, lately."""
+        """Segments per second over the last RECENT seconds of this job."""
         since = max(now - RECENT, self.begun)
         recent = sum(items for when, items in self.fresh if when >= since)
         return recent / (now - since) if now > since else 0.0
 
     def left(self, now: float) -> float | None:
-        """Seconds that this job will take; None if nothing tells."""
+        """The seconds that this job will still take, or None if its speed is unknown."""
         if self.finished:
             return 0.0
         speed = self.speed(now)

@@ -1,7 +1,7 @@
-"""Tasks: what may be done anywhere, because what it answers follows from what it is given and from nothing else.
+"""Tasks: pure functions of their inputs, which can therefore run anywhere, at any time, and more than once.
 
-A task names its work, its settings, its input files by what they hold, and its segments; a hash of all of that names
-its result, one file, which appears whole or not at all. So who did it, when, and how often, makes no difference.
+A task names its function, its settings, the hashes of its input files, and its segments. A hash of all of these names
+its result, which is one file that is written whole or not at all.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ from typing import Any, NamedTuple, TypeVar
 from rampion import __version__, _kernels
 from rampion.errors import RampionError
 
-# (files by role, settings, segments, where the result goes); raises RampionError if the input is wrong
+# The function of a task: (input files by role, settings, span of segments, path of the result). It raises RampionError
+# if the input is wrong.
 Work = Callable[[Mapping[str, Path], Mapping[str, Any], tuple[int, int], Path], None]
 T = TypeVar("T")
 
 
 class Task(NamedTuple):
-    """Work on the segments from span[0] to span[1] - 1; settings are JSON, inputs are roles and names of blobs."""
+    """A function to run on the segments span[0] .. span[1] - 1, with its settings (JSON) and inputs (role, blob)."""
 
     work: str  # module:function
     settings: str
@@ -37,7 +38,7 @@ class Task(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Of its result."""
+        """The name of its result: a hash of the task and of Rampion's version."""
         facts = json.dumps([__version__, *self])
         return hashlib.sha256(facts.encode()).hexdigest()[:32]
 
@@ -47,7 +48,7 @@ class Task(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where inputs are and results go, and who asks; what a worker must find to share the folder."""
+    """The paths of inputs and results. A worker must find the same token there, and have this version and kernels."""
 
     folder: str
     token: str
@@ -60,7 +61,7 @@ class Place(NamedTuple):
 
     @property
     def shared(self) -> bool:
-        """Whether this process sees the folder."""
+        """Whether this process sees the folder: the file `token` has the expected content."""
         try:
             return Path(self.folder, "token").read_text() == self.token
         except OSError:
@@ -74,11 +75,11 @@ class Place(NamedTuple):
 
 
 _LOCK = threading.Lock()
-_KEPT: dict[str, dict[Callable[[], Any], Any]] = {}  # by the folder of the results
+_KEPT: dict[str, dict[Callable[[], Any], Any]] = {}  # what `kept` caches, by the folder of the results
 
 
 def kept(out: Path, make: Callable[[], T]) -> T:
-    """What work in this process keeps for later tasks of a run, to be quicker; its result goes to `out`."""
+    """The cached result of make() in this process, for all tasks of the run whose results stand beside `out`."""
     with _LOCK:
         shelf = _KEPT.setdefault(str(out.parent), {})
         if make not in shelf:
@@ -88,29 +89,33 @@ def kept(out: Path, make: Callable[[], T]) -> T:
 
 
 def forget(folder: Path) -> None:
-    """The run whose results went to the folder needs nothing more of what was kept."""
+    """Drop this process's cache of a finished run, named by its results folder."""
     with _LOCK:
         _KEPT.pop(str(folder), None)
 
 
 class Answer(NamedTuple):
-    """How a task went.
+    """The outcome of a task, as a worker reports it.
 
-    done     its result stands
-    refused  this worker is of another version, or does not see the folder
-    trouble  of this worker, such as a full disk: another may do it
-    wrong    as it would be anywhere: the kind of error, a colon, its sentence
-    broken   a defect of the work itself
+    kind     one of
+             done     the result file exists
+             refused  the worker has another version of Rampion, or does not see the folder
+             trouble  the worker has a problem, such as a full disk; another worker may succeed
+             wrong    the input is wrong, on every worker; the message is the class of the error, a colon, its sentence
+             broken   the function has a defect; the message is a traceback
+    name     the task
+    message  why, unless it is done
+    seconds  the time that it took, if it is done
     """
 
     kind: str
     name: str
-    told: str = ""
+    message: str = ""
     seconds: float = 0.0
 
 
 def performed(task: Task, name: str, place: Place, inputs: Mapping[str, Path], out: Path) -> Answer:
-    """Do it here, unless it has been done; another version would give it another name."""
+    """Run the task in this process, unless its result exists, and return the answer. Other versions are refused."""
     if (place.version, place.kernels) != (__version__, _kernels.NAME):
         found, wanted = (f"Rampion {v} with {k} kernels" for v, k in ((__version__, _kernels.NAME), place[2:]))
         return Answer("refused", name, f"has {found}, and the run is of {wanted}; install that there")

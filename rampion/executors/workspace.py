@@ -1,4 +1,4 @@
-"""The folder that a run shares with its workers: input files named by what they hold, results named by their tasks."""
+"""The folder that a run shares with its workers: input files named by their hash, results named by their tasks."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from rampion.executors.tasks import Place
 from rampion.formats.files import replacing
 
 
-class Room:
-    """blobs/ and results/, journal, and a token by which workers know whether they see this very folder."""
+class Workspace:
+    """A folder with blobs/ (inputs), results/, the journal, and a token by which workers recognise the folder."""
 
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()
@@ -31,10 +31,10 @@ class Room:
             file.write(secrets.token_hex(16).encode())
         self.place = Place.of(self.path, (self.path / "token").read_text())
         self.journal = Journal(self.path / "journal")
-        self.lasting = set[str]()  # blobs that stay while the room is open
+        self.lasting = set[str]()  # names of blobs that `keep` never removes
 
     def made(self, make: Callable[[Path], None], *, lasting: bool = False) -> str:
-        """The name of the blob that is made at a path."""
+        """Write a blob by `make(path)`, and return its name. `keep` never removes a lasting blob."""
         draft = self.path / "blobs" / f".{secrets.token_hex(6)}.part"
         try:
             make(draft)
@@ -47,17 +47,17 @@ class Room:
         return name
 
     def known(self, path: Path) -> str:
-        """The name of a file that stands elsewhere, which becomes a blob without being copied."""
+        """Make an existing file a lasting blob, by a symbolic link, and return its name."""
         name = fingerprint(path)
         if not (blob := self.place.blob(name)).exists():
             with suppress(FileNotFoundError):
-                blob.unlink()  # a link that leads nowhere
+                blob.unlink()  # a dangling link
             blob.symlink_to(path.absolute())
         self.lasting.add(name)
         return name
 
     def keep(self, blobs: Collection[str], results: Collection[str]) -> None:
-        """Remove all results but these, and all blobs but these and those that last."""
+        """Remove all other results, and all other blobs that are not lasting."""
         for part, kept in (("blobs", self.lasting.union(blobs)), ("results", results)):
             for path in (self.path / part).iterdir():
                 if path.name not in kept and not path.name.startswith("."):
@@ -65,7 +65,7 @@ class Room:
 
 
 def fingerprint(path: Path) -> str:
-    """A name that changes with every byte of the file."""
+    """The name of a file's content: the first 32 hexadecimal digits of its SHA-256."""
     try:
         with open(path, "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()[:32]

@@ -77,7 +77,7 @@ class Mixing:
         self.asked: dict[str, Any] = {"packing": packing.told(), "segments": segments, "spill": spill}
 
     def pack(self, sets: Sets, parts: Sequence[str], numbers: Numbers) -> None:
-        room, self.awake = self.coordinator.room, numbers.awake
+        room, self.awake = self.coordinator.workspace, numbers.awake
         for name in [*self.parts, *parts]:
             if name not in self.parts or not room.place.blob(self.parts[name]).exists():
                 self.parts[name] = room.known(sets.path(name))
@@ -97,7 +97,7 @@ class Mixing:
         """Every shard from these weights, which are lent to it; one that is given up stays where it begins."""
         weights, own, *_ = begin
         arrays: dict[str, NDArray[Any]] = {"weights": weights, "own": own}
-        start = self.coordinator.room.made(lambda path: container.write(path, START, arrays, {}, False))
+        start = self.coordinator.workspace.made(lambda path: container.write(path, START, arrays, {}, False))
         asked = self.asked | {"passes": asdict(solver), "parts": list(self.parts)}
         asked |= {"iteration": self.iteration, "epoch": epoch}
         inputs = (("numbers", self.numbers), ("start", start), *self.parts.items())

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from rampion import __version__
 from rampion.errors import RecipeError, StoreError
-from rampion.executors import Coordinator, Job, Room, Task, named
+from rampion.executors import Coordinator, Job, Task, Workspace, named
 from rampion.executors.tasks import forget, kept
 from rampion.formats import container
 from rampion.formats.files import FilePath
@@ -97,7 +97,7 @@ class Sharded(Batch):
     @cached_property
     def blobs(self) -> list[str]:
         """The files of the shards."""
-        made = self.coordinator.room.made
+        made = self.coordinator.workspace.made
         return [made(partial(_write_shard, self, span), lasting=True) for span in pairwise(self.cuts)]
 
     @property
@@ -133,7 +133,7 @@ class Sharded(Batch):
     def _asked(self, settings: str, weights: Reals) -> Answer:
         """Of all shards, added up in their order."""
         arrays = {"weights": weights}
-        vector = self.coordinator.room.made(lambda path: container.write(path, WEIGHTS, arrays, {}, False))
+        vector = self.coordinator.workspace.made(lambda path: container.write(path, WEIGHTS, arrays, {}, False))
         tasks = [
             Task(f"{__name__}:answered", settings, (("shard", blob), ("weights", vector)), shard, span)
             for shard, (blob, span) in enumerate(zip(self.blobs, pairwise(self.cuts), strict=True))
@@ -163,14 +163,14 @@ def sharded(
             if size:
                 raise RecipeError(f"the executor {executor}: shards say how much a task has; leave size= out")
             path = Path(room or stack.enter_context(tempfile.TemporaryDirectory(prefix="rampion-")))
-            coordinator = stack.enter_context(Coordinator(workers, Room(path), patience))
+            coordinator = stack.enter_context(Coordinator(workers, Workspace(path), patience))
         else:
-            coordinator, room = executor, executor.room.path
-        stack.callback(forget, coordinator.room.path / "results")
-        answers, lasting = coordinator.room.path / "answers" if room else None, set(coordinator.room.lasting)
+            coordinator, room = executor, executor.workspace.path
+        stack.callback(forget, coordinator.workspace.path / "results")
+        answers, lasting = coordinator.workspace.path / "answers" if room else None, set(coordinator.workspace.lasting)
         yield Sharded.of(batch, coordinator, shards, answers)
-        coordinator.room.lasting.intersection_update(lasting)
-        coordinator.room.keep((), ())
+        coordinator.workspace.lasting.intersection_update(lasting)
+        coordinator.workspace.keep((), ())
         if answers:
             shutil.rmtree(answers, ignore_errors=True)
 

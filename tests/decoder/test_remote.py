@@ -19,7 +19,7 @@ from systems import own as left
 from trained import SETTINGS, files, train
 
 from rampion.errors import RecipeError, StoreError
-from rampion.executors import Coordinator, Job, Patience, Room
+from rampion.executors import Coordinator, Job, Patience, Workspace
 from rampion.executors.local import Local
 from rampion.store.features import Weights
 from rampion.store.text import References, Texts
@@ -29,7 +29,7 @@ FEATURES = ["LM,all", "fourteen,word"]
 
 @contextmanager
 def spread(room, system, size=7, threads=2, criterion=ORACLE, **patience):
-    with Coordinator(Local(threads), Room(room), Patience(**patience)) as coordinator:
+    with Coordinator(Local(threads), Workspace(room), Patience(**patience)) as coordinator:
         yield Spread(system, coordinator, size, criterion)
 
 

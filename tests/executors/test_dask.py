@@ -17,7 +17,7 @@ import pytest
 from errands import answers, events, same
 
 from rampion.errors import InputError
-from rampion.executors import Coordinator, Job, Patience, Room, named
+from rampion.executors import Coordinator, Job, Patience, Workspace, named
 
 pytest.importorskip("distributed")
 pytestmark = pytest.mark.slow
@@ -72,13 +72,13 @@ def scheduler(*workers, tls=()):
 
 def test_processes_give_the_same_bits(tmp_path):
     for workers in (1, 2, 4):
-        room = Room(tmp_path / str(workers))
+        room = Workspace(tmp_path / str(workers))
         assert same(clustered(room, errands.tasks(COUNT, seconds=0.02), workers=workers), errands.expected(COUNT))
         assert len({entry["worker"] for entry in events(room, "done")}) == workers
 
 
 def test_killed_workers_lose_only_what_they_had_in_hand(tmp_path):
-    room, killed = Room(tmp_path / "room"), [3, 9, 10, 21]
+    room, killed = Workspace(tmp_path / "room"), [3, 9, 10, 21]
     tasks = errands.tasks(COUNT, {"kill": killed}, 0.02, tmp_path)
     assert same(clustered(room, tasks), errands.expected(COUNT))
     assert sorted(shard for entry in events(room, "lost") for shard in entry["shards"]) == killed
@@ -86,26 +86,26 @@ def test_killed_workers_lose_only_what_they_had_in_hand(tmp_path):
 
 
 def test_a_stopped_worker_is_replaced(tmp_path):
-    room, tasks = Room(tmp_path / "room"), errands.tasks(COUNT, {"hang": [5]}, 0.02, tmp_path)
+    room, tasks = Workspace(tmp_path / "room"), errands.tasks(COUNT, {"hang": [5]}, 0.02, tmp_path)
     assert same(clustered(room, tasks, Patience(deadline=2)), errands.expected(COUNT))
     assert events(room, "late")[0]["shards"][0] == 5
 
 
 def test_a_full_disk_of_a_worker(tmp_path):
-    room, tasks = Room(tmp_path / "room"), errands.tasks(COUNT, {"full": [2, 8]}, 0.0, tmp_path)
+    room, tasks = Workspace(tmp_path / "room"), errands.tasks(COUNT, {"full": [2, 8]}, 0.0, tmp_path)
     assert same(clustered(room, tasks), errands.expected(COUNT))
     assert sorted(entry["shard"] for entry in events(room, "trouble")) == [2, 8]
 
 
 def test_poison_is_left_out_where_that_is_wanted(tmp_path):
-    room, tasks = Room(tmp_path / "room"), errands.tasks(COUNT, {"poison": [4]}, 0.0, tmp_path)
+    room, tasks = Workspace(tmp_path / "room"), errands.tasks(COUNT, {"poison": [4]}, 0.0, tmp_path)
     found = clustered(room, tasks, Patience(deaths=2, poison="skip"))
     assert [n for n, answer in enumerate(found) if answer is None] == [4]
-    assert re.search("shard 4, lines 41 to 50 of numbers.txt, killed 2 workers", events(room, "poison")[0]["told"])
+    assert re.search("shard 4, lines 41 to 50 of numbers.txt, killed 2 workers", events(room, "poison")[0]["why"])
 
 
 def test_poison_stops_the_run_and_keeps_what_is_done(tmp_path):
-    room, tasks = Room(tmp_path / "room"), errands.tasks(COUNT, {"poison": [14]}, 0.02, tmp_path)
+    room, tasks = Workspace(tmp_path / "room"), errands.tasks(COUNT, {"poison": [14]}, 0.02, tmp_path)
     with pytest.raises(InputError, match=r"shard 14, lines 141 to 150 of numbers.txt, killed 3 workers"):
         clustered(room, tasks)
     assert len(list((tmp_path / "room" / "results").iterdir())) >= 12
@@ -113,15 +113,15 @@ def test_poison_stops_the_run_and_keeps_what_is_done(tmp_path):
 
 def test_faults_of_input_and_work_are_told_as_on_threads(tmp_path):
     with pytest.raises(InputError, match=r"^line 7 has no number; expected one$"):
-        clustered(Room(tmp_path / "a"), errands.tasks(4, {"wrong": [1]}, folder=tmp_path))
+        clustered(Workspace(tmp_path / "a"), errands.tasks(4, {"wrong": [1]}, folder=tmp_path))
     with pytest.raises(RuntimeError, match=r"(?s)shard 1, .*ZeroDivisionError"):
-        clustered(Room(tmp_path / "b"), errands.tasks(4, {"broken": [1]}, folder=tmp_path))
+        clustered(Workspace(tmp_path / "b"), errands.tasks(4, {"broken": [1]}, folder=tmp_path))
 
 
 def test_a_scheduler_that_dies_and_a_run_that_goes_on(tmp_path):
     tasks = errands.tasks(COUNT, seconds=0.05)
     with scheduler("", "") as (address, main):
-        coordinator = Coordinator(named(address)[0], Room(tmp_path))
+        coordinator = Coordinator(named(address)[0], Workspace(tmp_path))
         with coordinator:
             found = coordinator.answers(Job("squares"), tasks, errands.read)
             assert same([next(found) for _ in range(6)], errands.expected(6))
@@ -130,25 +130,25 @@ def test_a_scheduler_that_dies_and_a_run_that_goes_on(tmp_path):
                 list(found)
     done = len(list((tmp_path / "results").iterdir()))
     assert done >= 6
-    room = Room(tmp_path)
+    room = Workspace(tmp_path)
     with scheduler("") as (address, _):
         assert same(answers(room, tasks, named(address)[0]), errands.expected(COUNT))
     assert events(room, "job")[-1]["done"] >= 60
 
 
 def test_a_worker_that_does_not_see_the_folder_is_refused(tmp_path):
-    room = Room(tmp_path / "a")
+    room = Workspace(tmp_path / "a")
     with scheduler("blind", "") as (address, _):
         assert same(answers(room, errands.tasks(COUNT, seconds=0.02), named(address)[0]), errands.expected(COUNT))
     (entry,) = events(room, "refused")
     assert entry["why"] == f"does not see {room.path}; name a folder that all workers share (--run)"
     sentence = r"the worker tcp://.* does not see .*; name a folder that all workers share"
     with scheduler("blind") as (address, _), pytest.raises(InputError, match=sentence):
-        answers(Room(tmp_path / "b"), errands.tasks(2), named(address)[0])
+        answers(Workspace(tmp_path / "b"), errands.tasks(2), named(address)[0])
 
 
 def test_a_worker_of_another_version_is_refused(tmp_path):
-    room = Room(tmp_path / "a")
+    room = Workspace(tmp_path / "a")
     with scheduler("older", "") as (address, _):
         assert same(answers(room, errands.tasks(COUNT, seconds=0.02), named(address)[0]), errands.expected(COUNT))
     (entry,) = events(room, "refused")
@@ -156,7 +156,7 @@ def test_a_worker_of_another_version_is_refused(tmp_path):
     assert "and the run is of Rampion 0.1.0" in entry["why"]
     sentence = r"the worker tcp://.* has Rampion 0\.0\.9"
     with scheduler("older") as (address, _), pytest.raises(InputError, match=sentence):
-        answers(Room(tmp_path / "b"), errands.tasks(2), named(address)[0])
+        answers(Workspace(tmp_path / "b"), errands.tasks(2), named(address)[0])
 
 
 def test_no_scheduler_answers(tmp_path, monkeypatch):
@@ -164,14 +164,14 @@ def test_no_scheduler_answers(tmp_path, monkeypatch):
 
     monkeypatch.setattr(dask, "PATIENCE", 0.5)
     with pytest.raises(InputError, match=r"tcp://127.0.0.1:1: no scheduler answers there"):
-        answers(Room(tmp_path), errands.tasks(1), named("tcp://127.0.0.1:1")[0])
+        answers(Workspace(tmp_path), errands.tasks(1), named("tcp://127.0.0.1:1")[0])
 
 
 def test_a_cluster_of_our_own_is_closed_to_others(tmp_path):
     import distributed
 
     executor = named("dask,workers=1")[0]
-    executor.open(Room(tmp_path))
+    executor.open(Workspace(tmp_path))
     try:
         assert executor.own.scheduler_address.startswith("tls://127.0.0.1:")
         address = executor.own.scheduler_address
@@ -192,7 +192,7 @@ def test_certificates_are_passed_on(tmp_path):
     for name, text in zip(files, (own.tls_ca_file, own.tls_scheduler_cert, own.tls_scheduler_key), strict=True):
         files[name].write_text(text)
     tls = ["--tls-ca-file", files["ca"], "--tls-cert", files["cert"], "--tls-key", files["key"]]
-    room = Room(tmp_path / "room")
+    room = Workspace(tmp_path / "room")
     with scheduler("", tls=[str(part) for part in tls]) as (address, _):
         spec = f"{address},ca={files['ca']},cert={files['cert']},key={files['key']}"
         assert same(answers(room, errands.tasks(4), named(spec)[0]), errands.expected(4))
@@ -202,10 +202,10 @@ def test_certificates_are_passed_on(tmp_path):
 
 def test_workers_end_with_a_coordinator_that_is_killed(tmp_path):
     script = (
-        "import errands, sys\nfrom pathlib import Path\nfrom rampion.executors import Room, named\n"
+        "import errands, sys\nfrom pathlib import Path\nfrom rampion.executors import Workspace, named\n"
         "if __name__ == '__main__':\n"
         "    tasks = errands.tasks(200, seconds=0.05)\n"
-        "    errands.answers(Room(Path(sys.argv[1])), tasks, named('dask,workers=2')[0])\n"
+        "    errands.answers(Workspace(Path(sys.argv[1])), tasks, named('dask,workers=2')[0])\n"
     )
     (tmp_path / "run.py").write_text(script)
     room = tmp_path / "room"
@@ -218,4 +218,4 @@ def test_workers_end_with_a_coordinator_that_is_killed(tmp_path):
     count = len(list(room.glob("results/[0-9a-f]*")))
     time.sleep(1)
     assert len(list(room.glob("results/[0-9a-f]*"))) == count < 200  # nobody works on
-    assert same(answers(Room(room), errands.tasks(200, seconds=0.05)), errands.expected(200))
+    assert same(answers(Workspace(room), errands.tasks(200, seconds=0.05)), errands.expected(200))

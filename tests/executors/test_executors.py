@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from strategies import examples
 
 from rampion.errors import InputError, RecipeError
-from rampion.executors import Coordinator, Job, Patience, Room, Task, named, shards
+from rampion.executors import Coordinator, Job, Patience, Task, Workspace, named, shards
 from rampion.executors.journal import Journal
 from rampion.executors.local import Local
-from rampion.executors.protocol import Heard, Joined, Lost
+from rampion.executors.protocol import Answered, Joined, Lost
 from rampion.executors.status import Status
 from rampion.executors.tasks import Answer, performed
 from rampion.formats import container
@@ -27,14 +27,14 @@ from rampion.formats import container
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_results_come_in_order(tmp_path, threads):
-    assert same(answers(Room(tmp_path), errands.tasks(20), Local(threads)), errands.expected(20))
+    assert same(answers(Workspace(tmp_path), errands.tasks(20), Local(threads)), errands.expected(20))
 
 
 def test_what_is_done_is_not_done_again(tmp_path):
-    room, tasks = Room(tmp_path), errands.tasks(6)
+    room, tasks = Workspace(tmp_path), errands.tasks(6)
     answers(room, tasks)
     results = {path: path.stat().st_mtime_ns for path in (tmp_path / "results").iterdir()}
-    again = Room(tmp_path)
+    again = Workspace(tmp_path)
     assert same(answers(again, tasks), errands.expected(6))
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "results").iterdir()} == results
     assert events(again, "job")[-1]["done"] == 60
@@ -42,7 +42,7 @@ def test_what_is_done_is_not_done_again(tmp_path):
 
 
 def test_results_of_another_job_go(tmp_path):
-    room = Room(tmp_path)
+    room = Workspace(tmp_path)
     with Coordinator(Local(2), room) as coordinator:
         for count in (5, 3):
             tasks = errands.tasks(count, seconds=count / 1000)
@@ -51,7 +51,7 @@ def test_results_of_another_job_go(tmp_path):
 
 
 def test_inputs_are_named_by_what_they_hold(tmp_path):
-    room = Room(tmp_path / "room")
+    room = Workspace(tmp_path / "room")
 
     def write(value):
         return lambda path: container.write(path, "more", {"more": np.array([value])}, {})
@@ -80,31 +80,31 @@ def test_the_name_of_a_result_changes_with_the_task(data):
 
 @pytest.mark.parametrize("flipped", [0, 1])
 def test_a_damaged_result_is_made_again(tmp_path, flipped):
-    room, tasks = Room(tmp_path), errands.tasks(4)
+    room, tasks = Workspace(tmp_path), errands.tasks(4)
     answers(room, tasks)
     path = room.place.result(tasks[2].name)
     content = bytearray(path.read_bytes())
     content[-9 if flipped else 20] ^= 1 << 3
     path.write_bytes(content)
-    assert same(answers(Room(tmp_path), tasks), errands.expected(4))
+    assert same(answers(Workspace(tmp_path), tasks), errands.expected(4))
     assert [entry["shard"] for entry in events(room, "damaged")] == [2]
 
 
 def test_a_fault_of_the_input_stops_with_its_sentence(tmp_path):
     with pytest.raises(InputError, match=r"^line 7 has no number; expected one$"):
-        answers(Room(tmp_path), errands.tasks(4, {"wrong": [1]}, folder=tmp_path))
+        answers(Workspace(tmp_path), errands.tasks(4, {"wrong": [1]}, folder=tmp_path))
 
 
 def test_a_defect_is_told_with_where_it_happened(tmp_path):
     with pytest.raises(RuntimeError, match=r"shard 1, lines 11 to 20 of numbers.txt, on thread") as told:
-        answers(Room(tmp_path), errands.tasks(4, {"broken": [1]}, folder=tmp_path))
+        answers(Workspace(tmp_path), errands.tasks(4, {"broken": [1]}, folder=tmp_path))
     assert "errands.py" in str(told.value)
     assert "ZeroDivisionError: a defect" in str(told.value)
 
 
 @pytest.mark.slow
 def test_a_worker_that_cannot_write_lets_another_try(tmp_path):
-    room = Room(tmp_path / "room")
+    room = Workspace(tmp_path / "room")
     assert same(answers(room, errands.tasks(5, {"full": [2]}, folder=tmp_path)), errands.expected(5))
     (entry,) = events(room, "trouble")
     assert entry["shard"] == 2
@@ -112,7 +112,7 @@ def test_a_worker_that_cannot_write_lets_another_try(tmp_path):
 
 
 def test_a_disk_that_stays_full_stops_and_keeps_what_is_done(tmp_path, monkeypatch):
-    room, kept = Room(tmp_path), container.write
+    room, kept = Workspace(tmp_path), container.write
 
     def full(path, *rest):
         if path.name == errands.tasks(3)[1].name:
@@ -123,22 +123,22 @@ def test_a_disk_that_stays_full_stops_and_keeps_what_is_done(tmp_path, monkeypat
     with pytest.raises(InputError, match=r"shard 1, lines 11 to 20 of numbers.txt: 3 tries failed.*No space left"):
         answers(room, errands.tasks(3))
     monkeypatch.undo()
-    assert same(answers(Room(tmp_path), errands.tasks(3)), errands.expected(3))
+    assert same(answers(Workspace(tmp_path), errands.tasks(3)), errands.expected(3))
 
 
 def test_a_thread_that_does_not_answer_is_left_alone(tmp_path):
-    room, patience = Room(tmp_path / "room"), Patience(deadline=0.3)
+    room, patience = Workspace(tmp_path / "room"), Patience(deadline=0.3)
     assert same(answers(room, errands.tasks(6, {"late": [1]}, folder=tmp_path), None, patience), errands.expected(6))
     (entry,) = events(room, "late")
     assert 1 in entry["shards"]
 
 
 def test_another_version_is_refused_with_both(tmp_path):
-    place = Room(tmp_path).place._replace(version="9.9")
+    place = Workspace(tmp_path).place._replace(version="9.9")
     answer = performed(errands.tasks(1)[0], "out", place, {}, tmp_path / "out")
     assert answer.kind == "refused"
-    assert "has Rampion 0.1.0" in answer.told
-    assert "the run is of Rampion 9.9" in answer.told
+    assert "has Rampion 0.1.0" in answer.message
+    assert "the run is of Rampion 9.9" in answer.message
 
 
 class Simulated:
@@ -150,7 +150,7 @@ class Simulated:
         self.done, self.stuck = deque(), set()
 
     def open(self, room):
-        self.room = room
+        self.workspace = room
         for _ in range(self.count):
             self._join()
 
@@ -162,7 +162,7 @@ class Simulated:
     def send(self, worker, task):
         self.sent[worker].append(task)
 
-    def hear(self, seconds):
+    def receive(self, seconds):
         self.now += 1.0
         for name, tasks in list(self.sent.items()):
             if tasks and name not in self.stuck:
@@ -182,14 +182,14 @@ class Simulated:
         elif fault == "sleeps":
             self.stuck.add(name)
         elif fault == "trouble" and self.random.random() < 0.3:
-            self.done.append(Heard(name, Answer("trouble", tasks.popleft().name, "no space left")))
+            self.done.append(Answered(name, Answer("trouble", tasks.popleft().name, "no space left")))
         else:
             task = tasks.popleft()
-            answer = performed(task, task.name, self.room.place, {}, self.room.place.result(task.name))
+            answer = performed(task, task.name, self.workspace.place, {}, self.workspace.place.result(task.name))
             if fault == "flips":
-                path = self.room.place.result(task.name)
+                path = self.workspace.place.result(task.name)
                 path.write_bytes(path.read_bytes()[:-1])
-            self.done.append(Heard(name, answer))
+            self.done.append(Answered(name, answer))
 
     def drop(self, worker):
         self._join()
@@ -204,7 +204,7 @@ class Simulated:
     st.lists(st.sampled_from(["dies", "sleeps", "trouble", "flips"]), max_size=3), st.booleans(),
 )  # fmt: skip
 def test_any_faults_in_any_order_change_nothing(tmp_path_factory, workers, count, seed, faults, loyal):
-    room, simulated = Room(tmp_path_factory.mktemp("room")), Simulated(workers, seed, faults)
+    room, simulated = Workspace(tmp_path_factory.mktemp("room")), Simulated(workers, seed, faults)
     patience = Patience(deadline=5.0, deaths=1000, tries=1000)
     with Coordinator(simulated, room, patience, clock=lambda: simulated.now) as coordinator:
         for _ in range(2):
@@ -216,7 +216,7 @@ def test_any_faults_in_any_order_change_nothing(tmp_path_factory, workers, count
 
 
 def test_who_dies_is_blamed_on_what_it_had_in_hand(tmp_path):
-    room, simulated = Room(tmp_path), Simulated(2, 0, [])
+    room, simulated = Workspace(tmp_path), Simulated(2, 0, [])
     coordinator = Coordinator(simulated, room, Patience(deaths=2, poison="skip"), clock=lambda: simulated.now)
     works, poison = simulated._work, errands.tasks(5)[1].name
 
@@ -240,12 +240,12 @@ def test_who_dies_is_blamed_on_what_it_had_in_hand(tmp_path):
 
 
 def test_what_a_refused_worker_had_is_done_by_others(tmp_path):
-    room, simulated = Room(tmp_path), Simulated(2, 0, [])
+    room, simulated = Workspace(tmp_path), Simulated(2, 0, [])
     works = simulated._work
 
     def work(name, tasks):
         if name == "worker 0":
-            simulated.done.append(Heard(name, Answer("refused", tasks.popleft().name, "is too old")))
+            simulated.done.append(Answered(name, Answer("refused", tasks.popleft().name, "is too old")))
         else:
             works(name, tasks)
 
@@ -259,7 +259,7 @@ def test_what_a_refused_worker_had_is_done_by_others(tmp_path):
 def test_poison_stops_and_names_its_lines(tmp_path):
     simulated = Simulated(2, 0, ["dies"])
     simulated.random = SimpleNamespace(choice=lambda _: "dies", shuffle=lambda _: None)
-    coordinator = Coordinator(simulated, Room(tmp_path), Patience(deaths=3), clock=lambda: simulated.now)
+    coordinator = Coordinator(simulated, Workspace(tmp_path), Patience(deaths=3), clock=lambda: simulated.now)
     sentence = "shard [01], lines .* of numbers.txt, killed 3 workers.*look at these lines, or go on"
     with coordinator, pytest.raises(InputError, match=sentence):
         list(coordinator.answers(Job("squares", "numbers.txt"), errands.tasks(5), errands.read))
@@ -269,13 +269,14 @@ def test_nobody_at_work_is_told(tmp_path):
     simulated = Simulated(1, 0, [])
     simulated._work = lambda name, tasks: None
     simulated.drop = lambda worker: None
-    coordinator = Coordinator(simulated, Room(tmp_path), Patience(deadline=5, deaths=9), clock=lambda: simulated.now)
+    patience = Patience(deadline=5, deaths=9)
+    coordinator = Coordinator(simulated, Workspace(tmp_path), patience, clock=lambda: simulated.now)
     with coordinator, pytest.raises(InputError, match=r"none of 1 workers answered within .* what is done is kept"):
         list(coordinator.answers(Job("squares"), errands.tasks(2), errands.read))
 
 
 def test_loyal_tasks_go_where_their_shard_is_known(tmp_path):
-    room, simulated, owners = Room(tmp_path), Simulated(3, 0, []), []
+    room, simulated, owners = Workspace(tmp_path), Simulated(3, 0, []), []
     send = simulated.send
     simulated.send = lambda worker, task: (owners[-1].update({task.shard: worker}), send(worker, task))
     with Coordinator(simulated, room, clock=lambda: simulated.now) as coordinator:
@@ -289,13 +290,13 @@ def test_loyal_tasks_go_where_their_shard_is_known(tmp_path):
 def test_a_journal_survives_what_was_torn_off(tmp_path):
     journal = Journal(tmp_path / "journal")
     for shard in range(5):
-        journal.tell("done", shard=shard)
+        journal.log("done", shard=shard)
     whole = journal.path.read_bytes()
     for cut in range(len(whole) + 1):
         journal.path.write_bytes(whole[:cut])
         kept = whole[:cut].count(b"\n")
         assert [entry["shard"] for entry in journal.entries()] == list(range(kept))
-        journal.tell("done", shard=9)
+        journal.log("done", shard=9)
         ended = whole[: cut + 1].count(b"\n")  # a line that lacked nothing but its end has one now
         assert [entry["shard"] for entry in journal.entries()] == [*range(ended), 9]
 
@@ -303,7 +304,7 @@ def test_a_journal_survives_what_was_torn_off(tmp_path):
 def test_every_flipped_bit_of_a_journal_is_found(tmp_path):
     journal = Journal(tmp_path / "journal")
     for shard in range(3):
-        journal.tell("done", shard=shard, worker="é")
+        journal.log("done", shard=shard, worker="é")
     whole = journal.path.read_bytes()
     for bit in range(8 * len(whole)):
         content = bytearray(whole)
@@ -317,15 +318,15 @@ def test_every_flipped_bit_of_a_journal_is_found(tmp_path):
 
 def test_a_journal_that_cannot_be_written_says_so(tmp_path):
     with pytest.raises(InputError, match="cannot be written: Is a directory; what is done is kept"):
-        Journal(tmp_path).tell("done")
+        Journal(tmp_path).log("done")
 
 
 @pytest.mark.parametrize(
     ("spec", "sentence"),
     [
         ("loca", "the executor 'loca' is none of local, dask and an address such as tcp://"),
-        ("local,workers=2", "knows no 'workers=2'; it takes threads=, size="),
-        ("local,threads", "knows no 'threads'"),
+        ("local,workers=2", "has no 'workers=2'; it takes threads=, size="),
+        ("local,threads", "has no 'threads'"),
         ("local,threads=x", "'threads=x': expected a number, for example threads=2"),
         ("local,threads=0", "'threads=0': expected 1 or more"),
         ("local,deadline=-1", r"deadline is -1.0; expected more than 0"),
@@ -372,5 +373,5 @@ def test_status_tells_speed_and_time_left():
 
 def test_nothing_is_left_running(tmp_path):
     before = threading.active_count()
-    answers(Room(tmp_path), errands.tasks(3))
+    answers(Workspace(tmp_path), errands.tasks(3))
     assert threading.active_count() == before

@@ -14,7 +14,7 @@ import pytest
 from fake import FakeDecoder, text
 
 from rampion.errors import InputError, StoreError, TuningError
-from rampion.executors import Coordinator, Patience, Room, Task
+from rampion.executors import Coordinator, Patience, Task, Workspace
 from rampion.executors.local import Local
 from rampion.executors.tasks import forget, kept
 from rampion.formats import container
@@ -76,7 +76,7 @@ def here(tmp_path_factory):
 
 
 def coordinated(folder: Path, executor=None, **patience) -> Coordinator:
-    return Coordinator(executor or Local(2), Room(folder), Patience(**patience))
+    return Coordinator(executor or Local(2), Workspace(folder), Patience(**patience))
 
 
 # The same bits
@@ -118,7 +118,7 @@ def test_a_single_shard_learns_here(tmp_path):
     run(tmp_path / "here", recipe)
     with coordinated(tmp_path / "room") as coordinator:
         run(tmp_path / "run", recipe, coordinator=coordinator)
-        assert [entry["event"] for entry in coordinator.room.journal.entries()] == ["opened"]
+        assert [entry["event"] for entry in coordinator.workspace.journal.entries()] == ["opened"]
     assert bits(tmp_path / "run") == bits(tmp_path / "here")
 
 
@@ -141,7 +141,7 @@ class Scattered(Local):
     """Workers who know nothing: whatever they keep is lost before every task."""
 
     def send(self, worker: str, task: Task) -> None:
-        forget(self.room.path / "results")
+        forget(self.workspace.path / "results")
         super().send(worker, task)
 
 
@@ -154,20 +154,20 @@ def test_workers_that_keep_nothing(here, tmp_path):
 class Damaging(Local):
     """Some results are not as they were written."""
 
-    def hear(self, seconds: float):
-        for result in (self.room.path / "results").glob("[0-9a-f]*"):
+    def receive(self, seconds: float):
+        for result in (self.workspace.path / "results").glob("[0-9a-f]*"):
             if result.name[0] in "0123" and result.name not in self.stuck:
                 self.stuck.add(result.name)
                 with open(result, "r+b") as file:
                     file.seek(200)
                     file.write(b"\x55" * 8)
-        return super().hear(seconds)
+        return super().receive(seconds)
 
 
 def test_results_that_are_damaged_are_made_again(here, tmp_path):
     with coordinated(tmp_path / "room", Damaging(2)) as coordinator:
         run(tmp_path / "run", QUICK, coordinator=coordinator)
-        assert any(entry["event"] == "damaged" for entry in coordinator.room.journal.entries())
+        assert any(entry["event"] == "damaged" for entry in coordinator.workspace.journal.entries())
     assert bits(tmp_path / "run") == here(QUICK)
 
 
@@ -218,11 +218,11 @@ def test_a_worker_keeps_its_shards_from_epoch_to_epoch_and_from_part_to_part(tmp
     monkeypatch.setattr(selection.Packed, "take", lambda *given: calls.update([given[1]]) or take(*given))
     with coordinated(tmp_path / "room") as coordinator:
         run(tmp_path / "run", QUICK, coordinator=coordinator)
-        shelf = kept(coordinator.room.place.result("x"), _Shelf)
+        shelf = kept(coordinator.workspace.place.result("x"), _Shelf)
         assert sorted(shelf.shards) == [0, 1, 2]
         assert len({id(shard.packed.numbers.places) for shard in shelf.shards.values()}) == 1
     assert calls == {"oracle": 3, "000": 3, "001": 3, "002": 3}
-    assert not kept(coordinator.room.place.result("x"), _Shelf).shards
+    assert not kept(coordinator.workspace.place.result("x"), _Shelf).shards
 
 
 def test_shards_that_went_elsewhere_are_forgotten(tmp_path):
@@ -231,7 +231,7 @@ def test_shards_that_went_elsewhere_are_forgotten(tmp_path):
         learner = Mixing(coordinator, packing, len(TEXT.learn.source))
         sets = given(learner)
         sets.learn(1, None, lambda *_: None)
-        shelf = kept(coordinator.room.place.result("x"), _Shelf)
+        shelf = kept(coordinator.workspace.place.result("x"), _Shelf)
         gone = shelf.shards[0]
         gone.when -= 2
         shelf.shards[7] = gone
@@ -304,7 +304,7 @@ def test_workers_that_are_killed(kills, here, tmp_path, monkeypatch):
     monkeypatch.setattr(executor, "send", sending)
     with coordinated(tmp_path / "room", executor, deaths=10) as coordinator:
         run(tmp_path / "run", QUICK, coordinator=coordinator)
-        assert any(entry["event"] == "lost" for entry in coordinator.room.journal.entries())
+        assert any(entry["event"] == "lost" for entry in coordinator.workspace.journal.entries())
     assert left == [0]
     assert bits(tmp_path / "run") == here(QUICK)
 
@@ -315,7 +315,7 @@ def test_workers_that_are_killed(kills, here, tmp_path, monkeypatch):
 class Noted(Local):
     """Who was sent what, by name of worker."""
 
-    def open(self, room: Room) -> None:
+    def open(self, room: Workspace) -> None:
         self.sent = []
         super().open(room)
 

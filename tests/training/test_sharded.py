@@ -18,8 +18,8 @@ from twins import same_bits
 
 import rampion.training.sharded
 from rampion.errors import InputError, RecipeError, StoreError
-from rampion.executors import Coordinator, Patience, Room
-from rampion.executors.protocol import Heard, Joined, Lost
+from rampion.executors import Coordinator, Patience, Workspace
+from rampion.executors.protocol import Answered, Joined, Lost
 from rampion.executors.tasks import performed
 from rampion.formats import container, write_lists
 from rampion.losses.contrast import LOSSES
@@ -155,7 +155,7 @@ def test_a_gradient_is_one_task_a_shard_and_a_shard_is_read_once(tmp_path, monke
     read, known = [], _Shard.read
     monkeypatch.setattr(_Shard, "read", lambda path, folder: read.append(path.name) or known(path, folder))
     found = tuned(lists(6), shards=3, executor="local,threads=2", room=tmp_path)
-    jobs = [entry for entry in Room(tmp_path).journal.entries() if entry["event"] == "job"]
+    jobs = [entry for entry in Workspace(tmp_path).journal.entries() if entry["event"] == "job"]
     assert [job["tasks"] for job in jobs] == [3] * (1 + len(found.rounds))
     assert len(read) == len(set(read)) == 3
     for name in ("blobs", "results"):
@@ -166,7 +166,7 @@ def test_a_gradient_is_one_task_a_shard_and_a_shard_is_read_once(tmp_path, monke
 def test_a_worker_lets_go_of_what_others_have_taken_over(tmp_path):
     batch, shelf = batch_of(lists()), _Shelf()
     with sharded(batch, 3, room=tmp_path) as parts:
-        paths = [parts.coordinator.room.place.blob(blob) for blob in parts.blobs]
+        paths = [parts.coordinator.workspace.place.blob(blob) for blob in parts.blobs]
         for round_, asked in enumerate([(0, 1, 2), (0, 1), (1,), (1,)]):
             container.write(tmp_path / f"{round_}", "round weights", {"weights": np.full(22, float(round_))}, {})
             same_bits(shelf.weights(tmp_path / f"{round_}"), np.full(22, float(round_)))
@@ -196,13 +196,13 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_bits(tmp_path, recipe):
     with pytest.raises(StoppedError):
         tuned(store, recipe, shards=3, room=tmp_path, record=stop(4))
     answers = sorted((tmp_path / "answers").iterdir())
-    before = len([entry for entry in Room(tmp_path).journal.entries() if entry["event"] == "job"])
+    before = len([entry for entry in Workspace(tmp_path).journal.entries() if entry["event"] == "job"])
     assert len(answers) == before >= 5
     spoilt = bytearray(answers[0].read_bytes())
     spoilt[-1] ^= 1
     answers[0].write_bytes(spoilt)
     same_way(tuned(store, recipe, shards=3, room=tmp_path, executor="local,threads=3"), whole)
-    jobs = [entry for entry in Room(tmp_path).journal.entries() if entry["event"] == "job"][before:]
+    jobs = [entry for entry in Workspace(tmp_path).journal.entries() if entry["event"] == "job"][before:]
     assert 1 <= len(jobs) <= 1 + len(whole.rounds) + 4 - 5 + 1
     assert not (tmp_path / "answers").exists()
 
@@ -211,18 +211,18 @@ class Fake:
     """One worker, in this thread, that shard 1 kills."""
 
     def open(self, room):
-        self.room, self.events, self.killed = room, [Joined("w", 1)], 0
+        self.workspace, self.events, self.killed = room, [Joined("w", 1)], 0
 
     def send(self, worker, task):
         if task.shard == 1:
             self.killed += 1
             self.events += [Lost("w"), Joined("w", 1)]
             return
-        place = self.room.place
+        place = self.workspace.place
         inputs = {role: place.blob(blob) for role, blob in task.inputs}
-        self.events.append(Heard("w", performed(task, task.name, place, inputs, place.result(task.name))))
+        self.events.append(Answered("w", performed(task, task.name, place, inputs, place.result(task.name))))
 
-    def hear(self, seconds):
+    def receive(self, seconds):
         events, self.events = self.events, []
         return events
 
@@ -236,12 +236,12 @@ class Fake:
 def test_a_shard_that_kills_is_named_or_left_out(tmp_path):
     store, fake = lists(8), Fake()
     with (
-        Coordinator(fake, Room(tmp_path)) as coordinator,
+        Coordinator(fake, Workspace(tmp_path)) as coordinator,
         pytest.raises(InputError, match="shard 1, lines 6 to 7 of the lists, killed 3 workers"),
     ):
         tuned(store, shards=3, executor=coordinator)
     at = np.random.default_rng(8).normal(size=len(store.features))
-    with Coordinator(fake, Room(tmp_path), Patience(poison="skip")) as coordinator:
+    with Coordinator(fake, Workspace(tmp_path), Patience(poison="skip")) as coordinator:
         with sharded(batch_of(store), 3, coordinator) as parts:
             found, taken = parts.gradient(ExpectedBleu(), at)
             parts.gradient(ExpectedBleu(), 2 * at)
@@ -275,7 +275,7 @@ def test_what_does_not_fit_is_refused(tmp_path):
 
 def test_damaged_files_are_refused(tmp_path):
     with sharded(batch_of(lists()), 2, room=tmp_path) as parts:
-        blob = parts.coordinator.room.place.blob(parts.blobs[0])
+        blob = parts.coordinator.workspace.place.blob(parts.blobs[0])
         arrays, meta = container.read(blob, "shard")
         for wrong, said in (
             ({name: array for name, array in arrays.items() if name != "costs"}, "lacks its array 'costs'"),
@@ -361,9 +361,9 @@ def test_a_command_that_was_killed_goes_on_to_the_same_bits(store, tmp_path):
                 assert process.poll() is None
                 time.sleep(0.001)
             process.kill()
-    jobs = [entry for entry in Room(tmp_path / "run" / "shards").journal.entries() if entry["event"] == "job"]
+    jobs = [entry for entry in Workspace(tmp_path / "run" / "shards").journal.entries() if entry["event"] == "job"]
     good(*again)
-    after = [entry for entry in Room(tmp_path / "run" / "shards").journal.entries() if entry["event"] == "job"]
+    after = [entry for entry in Workspace(tmp_path / "run" / "shards").journal.entries() if entry["event"] == "job"]
     assert len(after) - len(jobs) < 31 - 10
     assert (tmp_path / "run" / "weights.txt").read_bytes() == (tmp_path / "whole" / "weights.txt").read_bytes()
 
@@ -392,7 +392,7 @@ def test_dask_has_the_same_bits_with_workers_killed_on_the_way(tmp_path):
     store = lists(10)
     expected = tuned(store, shards=4, executor="local,threads=3")
     for workers, fatal in ((1, ()), (2, (7, 19))):
-        room = Room(tmp_path / str(workers))
+        room = Workspace(tmp_path / str(workers))
         with Coordinator(Deadly(workers, fatal), room) as coordinator:
             same_way(tuned(store, shards=4, executor=coordinator), expected)
         assert len([entry for entry in room.journal.entries() if entry["event"] == "lost"]) == len(fatal)
