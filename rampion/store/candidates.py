@@ -1,13 +1,14 @@
 """The store: every segment's candidates as a small matrix with its own feature dictionary.
 
-Built and proved in one place, immutable afterwards; kernels take only arrays of a store. Order is part of the data:
+Kernels take only arrays of a store, and do not look at them again. So the constructor proves that all arrays fit
+together; stores that are made from proved ones skip this. Arrays do not change afterwards. Order is part of the data:
 candidates stand as the decoder listed them, merged ones in order of first appearance.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from itertools import pairwise
 from os import PathLike
 from types import EllipsisType
@@ -52,8 +53,24 @@ class Candidates(Sequence[Segment]):
 
     def __post_init__(self) -> None:
         _prove(self)
+        self._lock()
+
+    def _lock(self) -> None:
         for array in self.arrays().values():
             array.flags.writeable = False
+
+    @classmethod
+    def _trusted(cls, *parts: Any) -> Candidates:
+        """A store whose fields follow from those of proved ones, so nothing is proved again."""
+        store = object.__new__(cls)
+        for field, part in zip(fields(cls), parts, strict=True):
+            object.__setattr__(store, field.name, part)
+        store._lock()
+        return store
+
+    def _with(self, **changes: Any) -> Candidates:
+        """These fields, some of them changed into others that fit as well."""
+        return self._trusted(*(changes.pop(field.name, getattr(self, field.name)) for field in fields(self)))
 
     @classmethod
     def from_rows(cls, names: Names, runs: Sequence[list[Rows]]) -> list[Candidates]:
@@ -88,7 +105,7 @@ class Candidates(Sequence[Segment]):
         lists = [part.lists for part in parts]
         if any(len(part.values) for part in lists):
             lists = [part.valued() for part in lists]
-        return cls(
+        return cls._trusted(
             Lists(
                 chained([part.bounds for part in lists]),
                 _concatenate([part.dense for part in lists], np.float64),
@@ -243,7 +260,7 @@ class Candidates(Sequence[Segment]):
     def sparse(self) -> Candidates:
         """Without the values of dense features; the ids of the others stay."""
         lists = self.lists._replace(width=0, dense=np.zeros(0))
-        return replace(self, lists=lists, features=Features(self.features.names, 0))
+        return self._with(lists=lists, features=Features(self.features.names, 0))
 
     def rank(self) -> Offsets:
         """Each candidate's place in its list, from 0."""
@@ -303,14 +320,26 @@ class Candidates(Sequence[Segment]):
     def take(self, picks: Offsets, bounds: Offsets, segments: Texts) -> Candidates:
         """The candidates at `picks`, grouped by `bounds` into `segments`."""
         same = np.arange(len(self.features), dtype=np.uint32)
-        taken = pack(self.rows(), picks, bounds, segments, same, self.features)
-        return replace(taken, seen=self.seen[picks])
+        taken = pack(self.rows(), picks, bounds, segments, same, self.features, Candidates._trusted)
+        return taken._with(seen=self.seen[picks])
+
+    def sorted_by(self, scores: Reals) -> Candidates:
+        """Every list with these scores, the best first; of equals the earlier one."""
+        owner = np.repeat(np.arange(len(self)), np.diff(self.bounds))
+        order = np.lexsort((np.arange(self.size), -scores, owner))
+        return self._with(
+            lists=self.lists.reordered(order),
+            texts=self.texts.take(order),
+            scores=scores[order],
+            notes=self.notes.take(order),
+            metrics={name: column[order] for name, column in self.metrics.items()},
+            seen=self.seen[order],
+        )
 
     def keep(self, kept: NDArray[np.bool_]) -> Candidates:
         """The marked candidates only; segments stay, even empty ones."""
         rows = np.flatnonzero(kept)
-        return replace(
-            self,
+        return self._with(
             lists=self.lists.keep(kept),
             texts=self.texts.take(rows),
             scores=self.scores[kept],
@@ -339,7 +368,7 @@ class Candidates(Sequence[Segment]):
 
     def at(self, iteration: int) -> Candidates:
         """The same candidates, produced by the decoding iteration given."""
-        return replace(self, seen=np.full(self.size, iteration, np.int32))
+        return self._with(seen=np.full(self.size, iteration, np.int32))
 
     def distinct(self) -> Candidates:
         """Without the later of any two candidates of a segment that have the same tokens and features (S1, C2)."""
@@ -349,7 +378,7 @@ class Candidates(Sequence[Segment]):
             rows = slice(*self.bounds[[first, last]])
             part = self.lists.part(first, last), self.texts.part(rows.start, rows.stop), scores[rows]
             kept[rows], seen[rows] = first_of_equals(*part, self.seen[rows])
-        return self if kept.all() else replace(self, seen=seen).keep(kept)
+        return self if kept.all() else self._with(seen=seen).keep(kept)
 
     def merge(self, fresh: Candidates) -> Candidates:
         """The union, segment by segment: these candidates first, then what is new; `seen` is the latest of equals."""
@@ -372,8 +401,9 @@ class Candidates(Sequence[Segment]):
         segments = Texts.join([self.segments, fresh.segments.take(np.array(additional, np.int64))])
         order = _concatenate(picks, np.int64)
         bounds = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
-        merged = pack(both, order, bounds, segments, np.concatenate([mine, theirs]), features)
-        return replace(merged, seen=np.concatenate([self.seen, fresh.seen])[order]).distinct()
+        places = np.concatenate([mine, theirs])
+        merged = pack(both, order, bounds, segments, places, features, Candidates._trusted)
+        return merged._with(seen=np.concatenate([self.seen, fresh.seen])[order]).distinct()
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Every array of the store by name: what its binary form holds."""
@@ -443,8 +473,16 @@ def _join_rows(first: Rows, second: Rows, shift: int) -> Rows:
     )
 
 
-def pack(rows: Rows, picks: Offsets, bounds: Offsets, segments: Texts, places: Ids, features: Features) -> Candidates:
-    """The store of rows[picks], feature ids renamed by places."""
+def pack(
+    rows: Rows,
+    picks: Offsets,
+    bounds: Offsets,
+    segments: Texts,
+    places: Ids,
+    features: Features,
+    make: Callable[..., Candidates] = Candidates,
+) -> Candidates:
+    """The store of rows[picks], feature ids renamed by places; proved, unless another way to make it is given."""
     width, n = features.width, len(picks)
     counts = np.diff(rows.entry_bounds)[picks]
     largest = int(np.diff(np.concatenate([[0], np.cumsum(counts)])[bounds]).max(initial=0))
@@ -469,7 +507,7 @@ def pack(rows: Rows, picks: Offsets, bounds: Offsets, segments: Texts, places: I
     )
     _kernels.pack(rows, np.ascontiguousarray(picks, np.int64), places, lists, work)
     entries, dictionary = int(lists.entry_bounds[-1]), int(lists.feature_bounds[-1])
-    return Candidates(
+    return make(
         lists._replace(
             features=lists.features[:dictionary].copy(),
             entries=lists.entries[:entries].copy(),

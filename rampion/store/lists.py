@@ -103,6 +103,23 @@ class Lists(NamedTuple):
             self.values[filled] if len(self.values) else self.values,
         ).counted()
 
+    def reordered(self, order: Offsets) -> Lists:
+        """The same candidates, each list in another order of its own; order[i] is the candidate that comes to i."""
+        lengths = np.diff(self.bounds)
+        heads = np.arange(len(order)) + np.repeat((self.width - 1) * self.bounds[:-1], lengths)
+        strides, dense = np.repeat(lengths, lengths), np.empty_like(self.dense)
+        for f in range(self.width):
+            dense[heads + f * strides] = self.dense[heads[order] + f * strides]
+        counts = np.diff(self.entry_bounds)[order]
+        entry_bounds = ends(counts)
+        places = np.arange(len(self.entries)) + np.repeat(self.entry_bounds[order] - entry_bounds[:-1], counts)
+        return self._replace(
+            dense=dense,
+            entries=self.entries[places],
+            entry_bounds=entry_bounds,
+            values=self.values[places] if len(self.values) else self.values,
+        )
+
     def counted(self, most: float = LARGEST_COUNT) -> Lists:
         """Without values, if all of them are counts, none above the most."""
         values = self.values

@@ -286,10 +286,7 @@ def scores_of(lists: Candidates, weights: Weights, *, lenient: bool = False, lis
 
 def rerank(lists: Candidates, weights: Weights, *, lenient: bool = False, listed: bool = False) -> Candidates:
     """The same lists sorted by the weights, best first, with the new scores."""
-    scores = scores_of(lists, weights, lenient=lenient, listed=listed)
-    owner = np.repeat(np.arange(len(lists.segments)), np.diff(lists.bounds))
-    order = np.lexsort((np.arange(lists.size), -scores, owner))
-    return replace(lists.take(order, lists.bounds, lists.segments), scores=scores[order])
+    return lists.sorted_by(scores_of(lists, weights, lenient=lenient, listed=listed))
 
 
 class Reranker:

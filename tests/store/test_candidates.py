@@ -12,8 +12,11 @@ from hypothesis import strategies as st
 from strategies import random_store, stores
 
 from rampion.errors import StoreError
+from rampion.formats import container
+from rampion.formats import store as store_files
 from rampion.store.candidates import Candidates
 from rampion.store.features import Features
+from rampion.store.names import Names
 from rampion.store.text import Texts
 
 seeds = st.integers(0, 2**32).map(np.random.default_rng)
@@ -58,6 +61,59 @@ def test_keeping_is_taking_those_marked(store, random):
     for name, array in store.keep(kept).arrays().items():
         assert array.dtype == taken.arrays()[name].dtype, name
         assert array.tobytes() == taken.arrays()[name].tobytes(), name
+
+
+@given(stores(), seeds)
+def test_sorting_is_taking_in_that_order(store, random):
+    scores = random.integers(3, size=store.size).astype(float)
+    order = sorted(range(store.size), key=lambda i: (np.searchsorted(store.bounds, i, "right"), -scores[i], i))
+    taken = store.take(np.array(order, np.int64), store.bounds, store.segments)
+    found = store.sorted_by(scores)
+    assert found.scores.tolist() == scores[order].tolist()
+    for name, array in found.arrays().items():
+        if name != "scores":
+            assert array.dtype == taken.arrays()[name].dtype, name
+            assert array.tobytes() == taken.arrays()[name].tobytes(), name
+
+
+@given(stores(), stores(), seeds)
+def test_what_is_made_of_proved_stores_could_be_proved(store, other, random):
+    """Only the constructor proves: no way from store to store may lead to arrays that it would refuse."""
+    kept, half = random.random(store.size) < 0.5, np.flatnonzero(random.random(len(store)) < 0.5)
+    made = [
+        store.keep(kept), store.keep(kept).distinct(), store.at(3), store.sparse(), store[half], store[half].at(1),
+        store.sorted_by(random.normal(size=store.size)), store.merge(store.at(2)), store.distinct().merge(other),
+    ]  # fmt: skip
+    for one in made:
+        arrays = {name: array.tobytes() for name, array in one.arrays().items()}
+        assert not any(array.flags.writeable for array in one.arrays().values())
+        assert {name: array.tobytes() for name, array in replace(one).arrays().items()} == arrays
+
+
+def test_every_door_refuses_numbers_that_are_not_finite(tmp_path):
+    """The constructor, arrays, a reader's rows, and a file."""
+    store = random_store(np.random.default_rng(1), [2, 3], 2, 3, False)
+    dense = store.lists.dense.copy()
+    dense[1] = np.nan
+    arrays = store.arrays() | {"dense": dense}
+    rows = store.rows()
+    values = rows.values.copy()
+    values[0] = np.nan
+    container.write(tmp_path / "lists.store", store_files.KIND, arrays, store.meta())
+    for door in (
+        lambda: replace(store, lists=store.lists._replace(dense=dense)),
+        lambda: Candidates.from_arrays(arrays, store.meta()),
+        lambda: Candidates.from_rows(names_of(store), [[rows._replace(values=values)]]),
+        lambda: store_files.read(tmp_path / "lists.store"),
+    ):
+        with pytest.raises(StoreError, match="a feature value is not finite"):
+            door()
+
+
+def names_of(store):
+    names = Names()
+    names.intern_all(store.features.names)
+    return names
 
 
 @given(stores(), seeds)
