@@ -29,6 +29,7 @@ from rampion.store.lists import Rows
 from rampion.store.names import Names
 from rampion.store.text import References, Texts
 from rampion.training.loop import Round, Standing
+from rampion.training.tuning import judge
 
 Results = dict[str, Any]
 
@@ -71,7 +72,7 @@ def halves(case: str, segments: int, candidates: int) -> list[Half]:
 
 def marked(lists: Candidates, references: References) -> Candidates:
     """The lists with the best candidate of every second one marked as reaching the reference."""
-    stakes = rampion.judge(lists, references, "bleu:lin-och").batch(lists).stakes
+    stakes = judge(lists, references, "bleu:lin-och").batch(lists).stakes
     best = ORACLE.picks(stakes, np.zeros(lists.size))
     reached = np.zeros(lists.size)
     reached[best[::2]] = 1.0

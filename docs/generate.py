@@ -349,6 +349,7 @@ def measured() -> str:
     from rampion.cli.demo_lists import lists as run_demo
     from rampion.training.comparison import random
     from rampion.training.recipes import recipes_of
+    from rampion.training.tuning import judge
 
     with tempfile.TemporaryDirectory() as folder:
         run_demo(seed=1, segments=800, k=100, out=Path(folder), as_json=True)
@@ -356,7 +357,7 @@ def measured() -> str:
         given, wanted = (rampion.load_references(Path(folder, name), lists)
                          for name, lists in (("dev.jsonl", dev), ("test.jsonl", test)))  # fmt: skip
         start = rampion.load_weights(Path(folder, "initial.weights"))
-    seen, unseen = (rampion.judge(lists, refs, "bleu").batch(lists) for lists, refs in ((dev, given), (test, wanted)))
+    seen, unseen = (judge(lists, refs, "bleu").batch(lists) for lists, refs in ((dev, given), (test, wanted)))
     most = len(dev.segments) * 3 // 4
     part, rest = np.arange(most), np.arange(most, len(dev.segments))
     whole: dict[str, Any] = {"lists": dev, "references": given}

@@ -8,17 +8,13 @@ acoustic scores treat frames as independent, and are far too sure: recognisers g
 
 from __future__ import annotations
 
-import json
 import math
 import random
 import sys
-import tempfile
 from collections import Counter
 from itertools import chain, pairwise
-from pathlib import Path
 
 import rampion
-from rampion.losses.contrast import ORACLE
 
 LISTED = 50  # candidates a list
 SURENESS = 16.0  # how often the same evidence counts
@@ -57,23 +53,22 @@ def record(name: int, chance: random.Random, lm: Counter[tuple[str, str]], words
     return {"id": str(name), "hyps": hyps, "refs": [" ".join(said)]}
 
 
-def load(records: list[dict[str, object]]) -> tuple[rampion.Candidates, rampion.References]:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "utterances.jsonl")
-        path.write_text("".join(json.dumps(record) + "\n" for record in records))  # as a recogniser would
-        return (lists := rampion.load_nbest(path)), rampion.load_references(path, lists)
-
-
 def main(utterances: int) -> None:
     chance = random.Random(1)
     read = [["<s>", *spoken(chance)] for _ in range(3000)]  # all that the language model knows
     words, lm = Counter(chain(*read)), Counter(chain(*map(pairwise, read)))
     records = [record(name, chance, lm, words) for name in range(utterances)]
-    halves = load(records[::2]), load(records[1::2])
-    judged = [rampion.judge(lists, refs, "wer").batch(lists) for lists, refs in halves]
+    (dev, dev_refs), (test, test_refs) = (
+        (rampion.Candidates.from_records(half), rampion.References.from_records(half))
+        for half in (records[::2], records[1::2])
+    )
+    wer = rampion.metric("wer")
 
     def show(who: str, weights: rampion.Weights) -> None:
-        rates = [batch.corpus_score(rampion.pick(batch.candidates, weights)) for batch in judged]
+        rates = [
+            wer.score(lists.texts[rampion.pick(lists, weights)], refs)
+            for lists, refs in ((dev, dev_refs), (test, test_refs))
+        ]
         lm, words = (weights[name] / weights["acoustic"] for name in ("lm", "words"))
         print(f"{who:18}{rates[0]:10.2f}{rates[1]:10.2f}{lm:15.2f}{words:18.2f}")
 
@@ -81,9 +76,9 @@ def main(utterances: int) -> None:
     print(f"{'word error rate':18}{'tuned on':>10}{'held out':>10}{'lm : acoustic':>15}{'words : acoustic':>18}")
     show("initial weights", rampion.Weights.from_dict(START))
     for recipe in ("rampion", "risk", "mert"):
-        show(recipe, rampion.Reranker(recipe, start=START, metric="wer").fit(*halves[0]).weights_)
-    best = [batch.corpus_score(ORACLE.picks(batch.stakes, batch.stakes.costs)) for batch in judged]
-    print(f"{'best in the lists':18}{best[0]:10.2f}{best[1]:10.2f}")
+        model = rampion.Reranker(recipe, start=START, metric="wer").fit(dev, dev_refs, test, test_refs)
+        show(recipe, model.weights_)
+    print(f"{'best in the lists':18}{model.tuned_.after.oracle:10.2f}{model.tuned_.dev.after.oracle:10.2f}")
 
 
 if __name__ == "__main__":

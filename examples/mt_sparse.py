@@ -9,31 +9,15 @@ significance says whether chance could have made the difference on the held-out 
 
 from __future__ import annotations
 
-import json
 import sys
-import tempfile
-from collections.abc import Sequence
-from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
 from rampion.decoder.text.toy import INITIAL, Hypothesis, Record, task
 
 import rampion
-from rampion.analysis.significance import randomisation
-from rampion.losses.contrast import ORACLE
 
 CANDIDATES = 30
 START = {"LM": 0.5, "TM[0]": 0.2, "TM[1]": 0.2, "WordPenalty": -1.0, "Distortion": 0.3}
 RECIPES = ("rampion", "mira", "pro-regularised")
-
-
-def load(records: Sequence[Record]) -> rampion.Candidates:
-    """Write the lists to a file and read it: a decoder would have written it."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "lists.jsonl")
-        path.write_text("".join(json.dumps(record) + "\n" for record in records))
-        return rampion.load_nbest(path)
 
 
 def without_pairs(record: Record) -> Record:
@@ -45,35 +29,30 @@ def without_pairs(record: Record) -> Record:
 
 def main(sentences: int) -> None:
     records = list(task(seed=1, segments=sentences, k=CANDIDATES))
-    dev, test = records[::2], load(records[1::2])
-    dev_refs, test_refs = ([record["refs"] for record in half] for half in (dev, records[1::2]))
-    dense, both = load([without_pairs(record) for record in dev]), load(dev)
-    judge = rampion.judge(test, test_refs, "bleu")
-    held_out = judge.batch(test)
+    dev, test = records[::2], rampion.Candidates.from_records(records[1::2])
+    dev_refs, test_refs = (rampion.References.from_records(half) for half in (dev, records[1::2]))
+    dense = rampion.Candidates.from_records(map(without_pairs, dev))
+    both = rampion.Candidates.from_records(dev)
     start = rampion.Weights.from_dict(START)
-
-    def chosen(lists: rampion.Candidates, recipe: str) -> NDArray[np.int64]:
-        """What the weights learnt from these lists choose on held-out ones; a pair without a weight counts nothing."""
-        tuned = rampion.tune(lists, dev_refs, recipe=recipe, start=start)
-        return rampion.pick(test, tuned.weights)
 
     print(f"{sentences} sentences of {CANDIDATES} candidates, every other one held out;")
     print(f"{len(dense.features)} dense features and {len(both.features) - len(dense.features)} sparse ones\n")
     print(f"{'held-out BLEU':18}{'dense':>8}{'+ sparse':>10}{'difference':>12}{'p':>8}")
-    print(f"{'initial weights':18}{held_out.corpus_score(rampion.pick(test, start)):8.2f}")
+    initial = test.texts[rampion.pick(test, start)]
+    print(f"{'initial weights':18}{rampion.metric('bleu').score(initial, test_refs):8.2f}")
     sure = []
     for recipe in RECIPES:
-        picks = [chosen(lists, recipe) for lists in (dense, both)]
-        before, after = (held_out.corpus_score(each) for each in picks)
-        found = randomisation(judge.metric, held_out.statistics[picks[0]], held_out.statistics[picks[1]])
-        print(f"{recipe:18}{before:8.2f}{after:10.2f}{found.score:+12.2f}{found.p:8.3f}")
-        sure += [recipe] * (found.p < 0.05)
-    print(
-        f"{'best in the lists':18}{held_out.corpus_score(ORACLE.picks(held_out.stakes, held_out.stakes.costs)):8.2f}\n"
-    )
+        # A pair that has no weight counts nothing.
+        before = rampion.tune(dense, dev_refs, recipe=recipe, start=start)
+        after = rampion.tune(both, dev_refs, recipe=recipe, start=start, dev=test, dev_references=test_refs)
+        found = rampion.compare({"dense": before.weights, "both": after.weights}, test_refs, lists=test)
+        one, other = found.values()
+        print(f"{recipe:18}{one.score:8.2f}{other.score:10.2f}{other.difference:+12.2f}{other.p:8.3f}")
+        sure += [recipe] * (other.p < 0.05)
+    print(f"{'best in the lists':18}{after.dev.after.oracle:8.2f}\n")
     print("p: how often outputs exchanged at random, sentence by sentence, differ as much.")
     print(f"p < 0.05 for {', '.join(sure) or 'none'} of the {len(RECIPES)}; one test in 20 says so of equal systems.")
-    print(judge.metric.signature(judge.references))
+    print(found.signature)
 
 
 if __name__ == "__main__":

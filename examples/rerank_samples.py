@@ -10,17 +10,14 @@ is itself noisy: a second column, `human`, holds the truth it imitates, which is
 
 from __future__ import annotations
 
-import json
 import sys
-import tempfile
-from pathlib import Path
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import rampion
-from rampion.losses.contrast import ORACLE
 
 SAMPLES = 24
 START = {"logprob": 1.0, "length": 0.0, "reverse": 0.0}  # what one does without tuning: take the most probable
@@ -28,7 +25,7 @@ RECIPES = ("rampion", "risk", "mert")
 
 
 def sampled(prompts: int, seed: int = 1) -> list[dict[str, Any]]:
-    """Records of the JSONL format. A sample says each of the prompt's words rightly, wrongly, or not at all."""
+    """Records as JSONL files have them. A sample says each of the prompt's words rightly, wrongly, or not at all."""
     random, records = np.random.default_rng(seed), []
     for prompt in range(prompts):
         words, skill = random.integers(8, 25), random.uniform(0.5, 0.9)  # prompts differ in length and difficulty
@@ -52,16 +49,13 @@ def sampled(prompts: int, seed: int = 1) -> list[dict[str, Any]]:
 
 
 def main(prompts: int) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "samples.jsonl")
-        path.write_text("".join(json.dumps(record) + "\n" for record in sampled(prompts)))
-        lists = rampion.load_nbest(path)
+    lists = rampion.Candidates.from_records(sampled(prompts))
     dev, test = lists[: prompts // 2], lists[prompts // 2 :]
 
-    learned, human = (rampion.judge(test, None, f"metric:{column}").batch(test) for column in ("learned", "human"))
+    learned, human = test.metrics["learned"], test.metrics["human"]
 
     def show(who: str, picks: NDArray[np.int64]) -> None:
-        print(f"{who:22}{learned.corpus_score(picks):9.3f}{human.corpus_score(picks):9.3f}")
+        print(f"{who:22}{learned[picks].mean():9.3f}{human[picks].mean():9.3f}")
 
     print(f"{prompts} prompts x {SAMPLES} samples, half to tune on; the mean over the other half:\n")
     print(f"{'':22}{'learned':>9}{'human':>9}")
@@ -70,7 +64,8 @@ def main(prompts: int) -> None:
     for recipe in RECIPES:
         model = rampion.Reranker(recipe, start=START, metric="metric:learned").fit(dev)
         show(recipe, rampion.pick(test, model.weights_))
-    show("best by learned metric", ORACLE.picks(learned.stakes, learned.stakes.costs))
+    best = [first + learned[first:last].argmax() for first, last in pairwise(test.bounds)]
+    show("best by learned metric", np.array(best))
     print(f"\nlearnt by {RECIPES[-1]}: " + ", ".join(f"{name} {model.weights_[name]:+.2f}" for name in START))
 
 

@@ -228,7 +228,7 @@ def decode(
     from rampion.decoder.remote import SIZE, Spread
     from rampion.decoder.search.oracle import Oracle
     from rampion.errors import InputError, RecipeError
-    from rampion.formats import texts, write_lists
+    from rampion.formats import save_nbest, texts
     from rampion.formats import weights as weights_format
     from rampion.store.features import Weights
 
@@ -311,7 +311,7 @@ def decode(
         elif nbest:
             folder = dirname(realpath(nbest)) if nbest.endswith(".store") else None
             lists = teller.decode(list(lines), given, k or 100, folder)
-            write_lists(nbest, lists)
+            save_nbest(nbest, lists)
             facts |= {"candidates": lists.size, "features": len(lists.features)}
         elif derivations:
             facts |= _derivations(system, lines, given, k or 1, derivations)

@@ -55,7 +55,7 @@ def rerank(
     as_json: Json = False,
 ) -> None:
     """Choose the best candidate of every list."""
-    from rampion.formats import write_lists
+    from rampion.formats import save_nbest
     from rampion.formats.files import replacing
     from rampion.training.loop import absorbed, standing
     from rampion.training.policies import Merge
@@ -75,7 +75,7 @@ def rerank(
     with replacing(out) as file:
         file.write("".join(f"{text}\n" for text in best).encode())
     if reordered:
-        write_lists(reordered, rerank(merged, learnt, listed=listed))
+        save_nbest(reordered, rerank(merged, learnt, listed=listed))
     if not judged:
         return
     signature = arbiter.metric.signature(arbiter.references)

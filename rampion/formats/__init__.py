@@ -10,20 +10,66 @@ import numpy as np
 
 from rampion.errors import InputError
 from rampion.formats import container, jsonl, nbest, references, store
+from rampion.formats import weights as weight_files
 from rampion.formats.files import FilePath, Skipped, head, shown
 from rampion.store.candidates import Candidates
+from rampion.store.features import Weights
 from rampion.store.lists import Rows
 from rampion.store.names import Labels, Names
 from rampion.store.text import References, Texts
 
 
 def load_nbest(path: FilePath) -> Candidates:
-    """The lists of a file of any format."""
+    """Read lists from a file of any format (docs/formats.md).
+
+    Parameters
+    ----------
+    path : str or path
+        A Moses n-best list, a JSONL file or a store; packed or not.
+
+    Returns
+    -------
+    Candidates
+        The lists.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read; the message begins with file and line.
+
+    Examples
+    --------
+    >>> rampion.save_nbest("dev.nbest", lists)
+    >>> rampion.load_nbest("dev.nbest")
+    Candidates(2 segments, 4 candidates, 2 dense + 1 sparse features)
+    """
     return load_runs([path])[0]
 
 
 def load_runs(paths: Sequence[FilePath]) -> list[Candidates]:
-    """The lists of successive decodings, a file each, all with the same features."""
+    """Read the lists of successive decodings, which are of one system.
+
+    Parameters
+    ----------
+    paths : sequence of str or path
+        A file for every decoding.
+
+    Returns
+    -------
+    list of Candidates
+        The lists of every file, all with the same features.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read, or if the files are not of one system.
+
+    Examples
+    --------
+    >>> rampion.save_nbest("dev.nbest", lists)
+    >>> [run.size for run in rampion.load_runs(["dev.nbest", "dev.nbest"])]
+    [4, 4]
+    """
     if is_store(paths):
         return [store.read(paths[0])]
     files = read_lists(paths)
@@ -31,8 +77,118 @@ def load_runs(paths: Sequence[FilePath]) -> list[Candidates]:
 
 
 def load_references(paths: FilePath | Sequence[FilePath], lists: Candidates) -> References:
-    """The references of the lists' segments: from line-aligned files, `id ||| text` lines, or JSONL lists."""
+    """Read the references of lists.
+
+    Parameters
+    ----------
+    paths : str or path, or sequence of them
+        Files with a line a segment, one for each further reference; or one file of `id ||| text` lines; or a JSONL
+        file of lists that hold references.
+    lists : Candidates
+        The lists whose segments the references belong to.
+
+    Returns
+    -------
+    References
+        The references, in the order of the segments.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read, or if a segment has no reference.
+
+    Examples
+    --------
+    >>> rampion.save_nbest("dev.jsonl", lists, references)
+    >>> rampion.load_references("dev.jsonl", lists) == references
+    True
+    """
     return references.read([paths] if isinstance(paths, (str, PathLike)) else paths, lists.segments)
+
+
+def load_weights(path: FilePath) -> Weights:
+    """Read weights.
+
+    Parameters
+    ----------
+    path : str or path
+        A file that `save_weights` wrote, or text with lines such as `LM= 0.5` and `Cat 1.5`.
+
+    Returns
+    -------
+    Weights
+        The weights.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read; the message begins with file and line.
+
+    Examples
+    --------
+    >>> rampion.save_weights("some.weights", rampion.Weights.from_dict({"LM": 0.5}))
+    >>> rampion.load_weights("some.weights")
+    Weights({'LM': 0.5})
+    """
+    return weight_files.read(path)
+
+
+def save_weights(path: FilePath, weights: Weights) -> None:
+    """Write weights.
+
+    Parameters
+    ----------
+    path : str or path
+        Where to write: text, or the binary form if the name ends in .bin.
+    weights : Weights
+        What to write.
+
+    Raises
+    ------
+    InputError
+        If a name of a feature cannot stand in a text file.
+
+    Examples
+    --------
+    >>> rampion.save_weights("some.weights", rampion.Weights.from_dict({"LM": 0.5}))
+    >>> print(open("some.weights").read(), end="")
+    LM= 0.5
+    """
+    weight_files.write(path, weights)
+
+
+def save_nbest(path: FilePath, lists: Candidates, references: References | None = None) -> None:
+    """Write lists in the format that the file's name asks for.
+
+    Parameters
+    ----------
+    path : str or path
+        A name in .jsonl, in .store, or any other for a Moses n-best list; with .gz or .zst it is packed.
+    lists : Candidates
+        What to write.
+    references : References, optional
+        References to write with the lists, which only JSONL can hold.
+
+    Raises
+    ------
+    InputError
+        If the format cannot hold the lists.
+
+    Examples
+    --------
+    >>> rampion.save_nbest("dev.jsonl.gz", lists, references)
+    >>> rampion.load_nbest("dev.jsonl.gz").to_records() == lists.to_records()
+    True
+    """
+    name = str(path).removesuffix(".gz").removesuffix(".zst")
+    if references is not None and not name.endswith(".jsonl"):
+        raise InputError(f"{path}: only JSONL lists hold references; name a .jsonl file, or write them on their own")
+    if name.endswith(".store"):
+        store.write(path, lists)
+    elif name.endswith(".jsonl"):
+        jsonl.write(path, [lists.rows()], lists.features.names, references)
+    else:
+        nbest.write(path, [lists.rows()], lists.features.names)
 
 
 class ListFiles(NamedTuple):
@@ -51,16 +207,6 @@ def is_store(paths: Sequence[FilePath]) -> bool:
 def jsonl_lists(paths: Sequence[FilePath]) -> list[FilePath]:
     """Which of these lists are JSONL, and may hold references."""
     return [path for path in paths if shown(path) != "<stdin>" and head(path).lstrip().startswith(b"{")]
-
-
-def write_lists(path: FilePath, candidates: Candidates) -> None:
-    """Write lists in the format that the file's name asks for: .jsonl, .store, or Moses n-best; .gz and .zst packed."""
-    name = str(path).removesuffix(".gz").removesuffix(".zst")
-    if name.endswith(".store"):
-        store.write(path, candidates)
-    else:
-        format_ = jsonl if name.endswith(".jsonl") else nbest
-        format_.write(path, [candidates.rows()], candidates.features.names)
 
 
 def read_lists(paths: Sequence[FilePath], *, lenient: bool = False) -> ListFiles:

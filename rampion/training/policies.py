@@ -72,9 +72,7 @@ class RelevantSets(Policy):
             raise RecipeError(f"truths is {self.truths}; expected 0 or more")
         if self.least < 1:
             raise RecipeError(f"least is {self.least}; expected 1 or more")
-        refuse_unknown(
-            self, {"start": ("bag", "seeds"), "learn": ("binary", "real", "both"), "text": ("train", "dev")}
-        )
+        refuse_unknown(self, {"start": ("bag", "seeds"), "learn": ("binary", "real", "both"), "text": ("train", "dev")})
 
 
 def refuse_unknown(part: Any, choices: Mapping[str, Sequence[str]]) -> None:

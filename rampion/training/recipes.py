@@ -69,7 +69,9 @@ class Recipe:
             )
         for name, only in ALONE.items() if self.policy.form == "sets" else ():
             if getattr(self, name) != only:
-                raise RecipeError(f"{name} is {getattr(self, name)!r}; relevant sets are learnt from with {only!r} only")
+                raise RecipeError(
+                    f"{name} is {getattr(self, name)!r}; relevant sets are learnt from with {only!r} only"
+                )
         self.solver.check(self.loss)
 
     def settings(self) -> dict[str, Any]:

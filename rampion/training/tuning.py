@@ -5,29 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Self
+from os import PathLike
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rampion.errors import RecipeError
+from rampion.errors import InputError, RecipeError
 from rampion.executors import Coordinator
+from rampion.formats import weights as weights_format
 from rampion.formats.files import FilePath
 from rampion.losses.contrast import MODEL
 from rampion.losses.expectation import Expectation
-from rampion.metrics import Metric
+from rampion.metrics import Column, Metric
 from rampion.metrics import metric as named
 from rampion.metrics.judging import Batch, Forms, Judge, Stakes, totals, unjudged
-from rampion.protocols import ListPolicy
+from rampion.protocols import Decoder, ListPolicy
 from rampion.store.candidates import Candidates
 from rampion.store.features import Weights
 from rampion.store.text import References, Texts
-from rampion.training.loop import Held, Record, Round, Standing, absorbed, ignore, learn, standing
+from rampion.training import loop
+from rampion.training.loop import Held, Journal, Record, Round, Standing, absorbed, ignore, learn, standing
 from rampion.training.policies import Fixed, Merge, Replace, Window
 from rampion.training.recipes import Recipe, of_form, recipe_named, recipes_of
 from rampion.training.sharded import sharded
 
 Lists = Candidates | Sequence[Candidates]
+GivenReferences = References | Iterable[Sequence[str]] | Mapping[str, str | Sequence[str]]
 Reals = NDArray[np.float64]
 
 
@@ -39,22 +43,105 @@ class HeldOut(NamedTuple):
     last: Standing
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Tuned:
-    """Weights, the way to them, and where they stand on the lists they were tuned on."""
+    """What tuning found: weights, the way to them, and where they stand on the lists.
+
+    Parameters
+    ----------
+    weights : Weights
+        The result.
+    last_weights : Weights
+        The weights of the last round; with keep="dev" they need not be the result.
+    recipe : Recipe
+        The recipe that found them.
+    rounds : list of Round
+        Loss and score after every round.
+    round : int or None
+        The round that the held-out lists chose, if they chose one.
+    before, after, last : Standing
+        The score of the lists as listed, as chosen by the initial, resulting and last weights, and the best and worst
+        possible.
+    dev : HeldOut or None
+        The same for held-out lists.
+    metric : str
+        The name of the metric.
+    signature : str
+        How scores came about, as sacrebleu writes it.
+    shrunk : float
+        The length of the weights as a share of that of the initial ones; 1 if those were 0.
+
+    Examples
+    --------
+    >>> tuned = rampion.tune(lists, references, recipe="risk", metric="chrf")
+    >>> tuned
+    Tuned(chrF2 26.56 -> 100.00, oracle 100.00; Weights({'LM': ...}))
+    >>> tuned.weights["TM"] > tuned.weights["LM"]
+    True
+    """
 
     weights: Weights
-    last_weights: Weights  # those of the last round, which the recipe may not keep
+    last_weights: Weights
     recipe: Recipe
     rounds: list[Round]
-    round: int | None  # the round whose weights the held-out lists chose
+    round: int | None
     before: Standing
     after: Standing
     last: Standing
     dev: HeldOut | None
     metric: str
     signature: str
-    shrunk: float  # the length of the weights as a share of the initial ones'; 1 if those were 0
+    shrunk: float
+
+    def __repr__(self) -> str:
+        held = f", held out {self.dev.before.chosen:.2f} -> {self.dev.after.chosen:.2f}" if self.dev else ""
+        scores = f"{self.metric} {self.before.chosen:.2f} -> {self.after.chosen:.2f}, oracle {self.after.oracle:.2f}"
+        return f"Tuned({scores}{held}; {self.weights!r})"
+
+    def summary(self) -> str:
+        """Where the weights stand, as a table to print.
+
+        Returns
+        -------
+        str
+            A line for every choice of candidates, a column for the lists and one for held-out lists.
+
+        Examples
+        --------
+        >>> print(rampion.tune(lists, references, recipe="risk", metric="chrf").summary())
+        chrF2              tuned on
+        as listed             26.56
+        initial weights       26.56
+        tuned weights        100.00
+        best in the lists    100.00
+        """
+        stands = [(self.before, self.after)] + ([(self.dev.before, self.dev.after)] if self.dev else [])
+        heads = ["tuned on", "held out"][: len(stands)]
+        rows = [
+            ("as listed", [after.listed for _, after in stands]),
+            ("initial weights", [before.chosen for before, _ in stands]),
+            ("tuned weights", [after.chosen for _, after in stands]),
+            ("best in the lists", [after.oracle for _, after in stands]),
+        ]
+        lines = [f"{self.metric:17}" + "".join(f"{head:>10}" for head in heads)]
+        lines += [f"{name:17}" + "".join(f"{score:10.2f}" for score in scores) for name, scores in rows]
+        return "\n".join(lines)
+
+    def save(self, path: FilePath) -> None:
+        """Write the weights to a file.
+
+        Parameters
+        ----------
+        path : str or path
+            Where to write; a name in .bin asks for the binary form.
+
+        Examples
+        --------
+        >>> rampion.tune(lists, references, recipe="risk", metric="chrf").save("tuned.weights")
+        >>> list(rampion.load_weights("tuned.weights"))
+        ['LM', 'TM', 'Cat']
+        """
+        weights_format.write(path, self.weights)
 
 
 def policy_named(name: str) -> ListPolicy:
@@ -70,24 +157,55 @@ def policy_named(name: str) -> ListPolicy:
 
 def judge(
     lists: Candidates | Texts,
-    references: References | Iterable[Sequence[str]] | None,
+    references: GivenReferences | None,
     metric: str | Metric,
     alpha: float = 10.0,
     *,
     listed: bool = False,
 ) -> Judge:
-    """The judge of these lists or segments; references come in their order, and a metric column needs none."""
+    """The judge of these lists or segments; a metric column needs no references."""
     segments = lists.segments if isinstance(lists, Candidates) else lists
     if isinstance(metric, str):
         metric = named(metric)
+    if references is None and not isinstance(metric, Column):
+        columns = lists.metrics if isinstance(lists, Candidates) else {}
+        known = f" (there are {', '.join(columns)})" if columns else ""
+        raise InputError(
+            f"{metric.name} needs references; give a list of strings for every segment, or choose a metric column of "
+            f"the lists{known}: metric='metric:NAME'"
+        )
     return Judge(metric, references_for(segments, references), segments, alpha, listed)
 
 
-def references_for(segments: Texts, references: References | Iterable[Sequence[str]] | None) -> References:
+def references_for(segments: Texts, references: GivenReferences | None) -> References:
     """The references in the order of the segments; without any, one empty reference a segment."""
     if references is None:
         return References(Texts.from_strings([""] * len(segments)), np.arange(len(segments) + 1))
-    return references if isinstance(references, References) else References.from_lists(references)
+    if isinstance(references, References):
+        return references
+    if not isinstance(references, Mapping):
+        return References.from_lists(references)
+    for identity in segments:
+        if identity not in references:
+            raise InputError(f"segment {identity} of the lists has no references; give references for every segment")
+    found = (references[identity] for identity in segments)
+    return References.from_lists([one] if isinstance(one, str) else one for one in found)
+
+
+def runs_of(lists: Lists) -> list[Candidates]:
+    """The lists of every decoding iteration; anything else than lists is refused."""
+    if isinstance(lists, Candidates):
+        return [lists]
+    if isinstance(lists, str | bytes | PathLike):
+        raise InputError(f"lists are the name {str(lists)[:60]!r}; read the file by rampion.load_nbest")
+    runs = list(lists) if isinstance(lists, Iterable) else [lists]
+    for run in runs:
+        if not isinstance(run, Candidates):
+            raise InputError(
+                f"lists are a {type(lists).__name__} with a {type(run).__name__} in it; make Candidates of it by "
+                "rampion.Candidates.from_records or from_frame"
+            )
+    return runs
 
 
 def segments_of(runs: Sequence[Candidates]) -> Texts:
@@ -99,7 +217,7 @@ def segments_of(runs: Sequence[Candidates]) -> Texts:
 
 def tune(
     lists: Lists,
-    references: References | Iterable[Sequence[str]] | None = None,
+    references: GivenReferences | None = None,
     *,
     recipe: str | Recipe = "rampion",
     start: Weights | Mapping[str, float] | None = None,
@@ -108,22 +226,72 @@ def tune(
     record: Record = ignore,
     lenient: bool = False,
     dev: Lists | None = None,
-    dev_references: References | Iterable[Sequence[str]] | None = None,
+    dev_references: GivenReferences | None = None,
     folder: str | None = None,
     shards: int | None = None,
     executor: str | Coordinator | None = None,
     room: FilePath | None = None,
     **settings: Any,
 ) -> Tuned:
-    """Tune weights on fixed lists: one Candidates, or those of successive decoding iterations (merged by default).
+    """Tune weights on lists.
 
-    References belong to the segments in order of first appearance. Without `start` all weights begin at 0; `lenient`
-    lets it and the lists disagree about dense features. Held-out lists, `dev`, are scored after every round, and
-    choose the round whose recipe has keep="dev"; several are merged. A folder holds the working form of lists larger
-    than memory.
+    Parameters
+    ----------
+    lists : Candidates or sequence of Candidates
+        The lists, or those of successive decoding iterations, which the policy merges.
+    references : References, iterable of list of str, or dict, optional
+        The references of every segment: in order of first appearance, or by the segment's id. A metric column needs
+        none.
+    recipe : str or Recipe
+        A row of `RECIPES` or its name.
+    start : Weights or mapping of str to float, optional
+        The initial weights; all 0 by default.
+    metric : str, optional
+        The metric to tune towards, such as "bleu:13a" or "metric:is_correct"; by default the recipe's.
+    policy : str, optional
+        What to learn from when there are several lists: "merge" (the default), "replace", "fixed" or "window:N".
+    record : callable
+        It is called after every round, with a `Round` and the weights.
+    lenient : bool
+        Whether `start` and the lists may differ in dense features.
+    dev : Candidates or sequence of Candidates, optional
+        Held-out lists. They are scored after every round, and choose the round if the recipe has keep="dev".
+    dev_references : References, iterable of list of str, or dict, optional
+        Their references.
+    folder : str, optional
+        Holds the working form of lists that are larger than memory.
+    shards : int, optional
+        The number of parts in which to compute an expectation loss.
+    executor : str or Coordinator, optional
+        Who computes the shards: "local", "dask,workers=2", or the address of a Dask scheduler.
+    room : str or path, optional
+        The folder that the executor's workers share, from which a run that was stopped goes on. By default a
+        temporary one.
+    **settings
+        Settings of the recipe to change, such as rate=1e-3.
 
-    Expectation losses can be learnt by shards, which an executor's workers do ("local", "dask,workers=2", an address).
-    They share a folder, the room, from which a run that was stopped goes on; otherwise it is a passing one.
+    Returns
+    -------
+    Tuned
+        The weights, and where they stand.
+
+    Raises
+    ------
+    InputError
+        If lists and references do not fit together, or are something else.
+    RecipeError
+        If there is no such recipe, metric or setting.
+    TuningError
+        If training ended with weights that are of no use.
+
+    Examples
+    --------
+    >>> tuned = rampion.tune(lists, references, recipe="risk", metric="chrf", start={"LM": 1.0, "TM": 0.0})
+    >>> tuned.before.chosen < tuned.after.chosen
+    True
+    >>> rampion.tune("dev.nbest")
+    Traceback (most recent call last):
+    rampion.errors.InputError: lists are the name 'dev.nbest'; read the file by rampion.load_nbest
     """
     chosen = recipe_named(recipe, "lists") if isinstance(recipe, str) else of_form(recipe, "lists")
     chosen = chosen.set(**({"metric": metric} if metric else {}), **settings)
@@ -141,17 +309,17 @@ class Task:
     def __init__(
         self,
         lists: Lists,
-        references: References | Iterable[Sequence[str]] | None = None,
+        references: GivenReferences | None = None,
         *,
         start: Weights | Mapping[str, float] | None = None,
         policy: str | None = None,
         lenient: bool = False,
         dev: Lists | None = None,
-        dev_references: References | Iterable[Sequence[str]] | None = None,
+        dev_references: GivenReferences | None = None,
         folder: str | None = None,
     ) -> None:
         """The arguments are those of `tune`."""
-        runs = [lists] if isinstance(lists, Candidates) else list(lists)
+        runs = runs_of(lists)
         kept = absorbed(policy_named(policy or "merge"), runs)
         if start is None:
             start = Weights(kept.features, np.zeros(len(kept.features)))
@@ -161,7 +329,7 @@ class Task:
         self.lists = _Judged(kept, segments_of(runs), references, folder)
         self.dev = None
         if dev is not None:
-            others = dev if isinstance(dev, Candidates) else absorbed(Merge(), dev)
+            others = dev if isinstance(dev, Candidates) else absorbed(Merge(), runs_of(dev))
             self.start.onto(others.features, lenient=lenient)
             self.dev = _Judged(others, others.segments, dev_references, None)
 
@@ -208,7 +376,7 @@ class Task:
             standing(batch, last.vector),
             HeldOut(*map(held.standing, vectors)) if held else None,
             batch.metric.name,
-            batch.metric.signature(self.lists.references),
+            batch.metric.signature(references_for(self.lists.segments, self.lists.references)),
             float(np.linalg.norm(weights.vector)) / length if length else 1.0,
         )
 
@@ -220,10 +388,11 @@ class _Judged:
         self,
         lists: Candidates,
         segments: Texts,
-        references: References | Iterable[Sequence[str]] | None,
+        references: GivenReferences | None,
         folder: str | None,
     ) -> None:
-        self.lists, self.segments, self.references = lists, segments, references_for(segments, references)
+        self.lists, self.segments = lists, segments
+        self.references = None if references is None else references_for(segments, references)
         self.forms = Forms(folder)
         self._batches: dict[str, Batch] = {}
         self._stakes: dict[tuple[str, float], Stakes] = {}
@@ -273,8 +442,124 @@ class _Choice:
             self.best, self.best_round = weights, len(self.rounds)
 
 
+def train(
+    decoder: Decoder,
+    segments: Sequence[str],
+    references: GivenReferences | None = None,
+    *,
+    start: Weights | Mapping[str, float],
+    recipe: str | Recipe = "rampion",
+    metric: str | None = None,
+    dev: Sequence[str] | None = None,
+    dev_references: GivenReferences | None = None,
+    record: Record = ignore,
+    journal: Journal | None = None,
+    lenient: bool = False,
+    **settings: Any,
+) -> Weights:
+    """Decode, learn, and decode again (S4).
+
+    Parameters
+    ----------
+    decoder : Decoder
+        What lists candidates: an object with a method decode(segments, weights, k).
+    segments : sequence of str
+        What to decode.
+    references : References, iterable of list of str, or dict, optional
+        The references of every segment: in order, if the decoder numbers segments from 0, or by the names that the
+        decoder gives to them. A metric column needs none.
+    start : Weights or mapping of str to float
+        The weights to begin with.
+    recipe : str or Recipe
+        A row of `RECIPES` or its name.
+    metric : str, optional
+        The metric to tune towards; by default the recipe's.
+    dev : sequence of str, optional
+        Held-out text, which is decoded after every iteration; it chooses the iteration if the recipe has keep="dev".
+    dev_references : References, iterable of list of str, or dict, optional
+        Its references.
+    record : callable
+        It is called after every round of learning, with a `Round` and the weights.
+    journal : Journal, optional
+        Keeps the iterations, so that a run that was stopped can go on; by default in memory.
+    lenient : bool
+        Whether `start` and the lists may differ in dense features.
+    **settings
+        Settings of the recipe to change, such as iterations=5.
+
+    Returns
+    -------
+    Weights
+        The last weights, or those that are best on `dev`.
+
+    Raises
+    ------
+    InputError
+        If segments and references do not fit together, or are something else.
+    RecipeError
+        If the recipe is not for a decoder.
+    TuningError
+        If training ended with weights that are of no use.
+
+    Examples
+    --------
+    >>> from rampion.training.decoders import Function
+    >>> def translate(segment, weights, k):
+    ...     for text, features in [("ein Haus", {"LM": -3.0}), ("das Haus", {"LM": -2.0})]:
+    ...         yield text, features
+    >>> weights = rampion.train(Function(translate), ["the house"], [["das Haus"]], start={"LM": -1.0}, iterations=3)
+    >>> weights["LM"] > -1
+    True
+    """
+    if isinstance(segments, str | bytes | PathLike):
+        raise InputError(f"segments are the string {str(segments)[:60]!r}; give a list of strings")
+    chosen = recipe_named(recipe, "lists") if isinstance(recipe, str) else of_form(recipe, "lists")
+    chosen = chosen.set(**({"metric": metric} if metric else {}), **settings)
+    weights = start if isinstance(start, Weights) else Weights.from_dict(start)
+    held = None
+    if dev is not None:
+        held = loop.Judged(list(dev), _judge_of_decoded(dev, dev_references, chosen))
+    arbiter = _judge_of_decoded(segments, references, chosen)
+    return loop.train(
+        chosen, decoder, list(segments), arbiter, weights, record, dev=held, journal=journal, lenient=lenient
+    )
+
+
+def _judge_of_decoded(segments: Sequence[str], references: GivenReferences | None, recipe: Recipe) -> Judge:
+    names = references if isinstance(references, Mapping) else map(str, range(len(segments)))
+    return judge(Texts.from_strings(names), references, recipe.metric, recipe.alpha)
+
+
 def pick(lists: Candidates, weights: Weights, *, lenient: bool = False, listed: bool = False) -> NDArray[np.int64]:
-    """The best candidate of every segment that has any; ties go to the earlier one."""
+    """The best candidate of every segment by the weights; the first of equals.
+
+    Parameters
+    ----------
+    lists : Candidates
+        The lists to choose from.
+    weights : Weights
+        What to choose by.
+    lenient : bool
+        Whether weights and lists may differ in dense features.
+    listed : bool
+        Whether to add the scores that came with the candidates, for weights tuned with base="listed".
+
+    Returns
+    -------
+    numpy.ndarray of int64
+        The places of the candidates among all candidates, one for every segment that has some.
+
+    Raises
+    ------
+    InputError
+        If only one side has a dense feature, unless lenient.
+
+    Examples
+    --------
+    >>> weights = rampion.Weights.from_dict({"LM": 0.0, "TM": 1.0})
+    >>> rampion.pick(lists, weights).tolist(), list(lists.texts[rampion.pick(lists, weights)])
+    ([1, 3], ['the cat sat', 'a dog'])
+    """
     return MODEL.picks(unjudged(lists), scores_of(lists, weights, lenient=lenient, listed=listed))
 
 
@@ -285,77 +570,32 @@ def scores_of(lists: Candidates, weights: Weights, *, lenient: bool = False, lis
 
 
 def rerank(lists: Candidates, weights: Weights, *, lenient: bool = False, listed: bool = False) -> Candidates:
-    """The same lists sorted by the weights, best first, with the new scores."""
+    """The same lists sorted by the weights, best first, with the new scores.
+
+    Parameters
+    ----------
+    lists : Candidates
+        The lists to sort.
+    weights : Weights
+        What to sort by.
+    lenient : bool
+        Whether weights and lists may differ in dense features.
+    listed : bool
+        Whether to add the scores that came with the candidates, for weights tuned with base="listed".
+
+    Returns
+    -------
+    Candidates
+        The sorted lists.
+
+    Raises
+    ------
+    InputError
+        If only one side has a dense feature, unless lenient.
+
+    Examples
+    --------
+    >>> rampion.rerank(lists, rampion.Weights.from_dict({"LM": 0.0, "TM": 1.0}))[0].texts
+    ['the cat sat', 'a cat sits']
+    """
     return lists.sorted_by(scores_of(lists, weights, lenient=lenient, listed=listed))
-
-
-class Reranker:
-    """A recipe as an estimator: fit on lists with references, then predict, rank or score other lists."""
-
-    def __init__(
-        self,
-        recipe: str = "rampion",
-        *,
-        start: Mapping[str, float] | None = None,
-        metric: str | None = None,
-        policy: str | None = None,
-        **settings: Any,
-    ) -> None:
-        self.recipe, self.start, self.metric, self.policy = recipe, start, metric, policy
-        self.settings = settings
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The constructor's arguments; with `deep`, every setting of the recipe too."""
-        given = {"recipe": self.recipe, "start": self.start, "metric": self.metric, "policy": self.policy}
-        chosen = recipe_named(self.recipe, "lists", **self.settings)
-        inside = {name: value for name, value in chosen.settings().items() if name not in given}
-        return given | (inside if deep else self.settings)
-
-    def set_params(self, **params: Any) -> Self:
-        for name in ("recipe", "start", "metric", "policy"):
-            if name in params:
-                setattr(self, name, params.pop(name))
-        recipe_named(self.recipe, "lists", **params)
-        self.settings = self.settings | params
-        return self
-
-    def fit(
-        self,
-        lists: Lists,
-        references: References | Iterable[Sequence[str]] | None = None,
-        dev: Lists | None = None,
-        dev_references: References | Iterable[Sequence[str]] | None = None,
-    ) -> Self:
-        self.tuned_ = tune(
-            lists,
-            references,
-            recipe=self.recipe,
-            start=self.start,
-            metric=self.metric,
-            policy=self.policy,
-            dev=dev,
-            dev_references=dev_references,
-            **self.settings,
-        )
-        self.weights_ = self.tuned_.weights
-        return self
-
-    def decision_function(self, lists: Candidates) -> NDArray[np.float64]:
-        """The score of every candidate."""
-        return scores_of(lists, self.weights_, listed=self._listed)
-
-    def predict(self, lists: Candidates) -> list[str]:
-        """The best candidate of every segment."""
-        return list(lists.texts.take(pick(lists, self.weights_, listed=self._listed)))
-
-    def rerank(self, lists: Candidates) -> Candidates:
-        return rerank(lists, self.weights_, listed=self._listed)
-
-    def score(self, lists: Candidates, references: References | Iterable[Sequence[str]] | None = None) -> float:
-        """The corpus metric of the predictions, on its reported scale."""
-        arbiter = judge(lists, references, self.tuned_.recipe.metric)
-        return arbiter.batch(lists).corpus_score(pick(lists, self.weights_, listed=self._listed))
-
-    @property
-    def _listed(self) -> bool:
-        return self.tuned_.recipe.base == "listed"

@@ -18,7 +18,7 @@ from rampion import _kernels
 from rampion.apps.inputs import OF_DECODERS, changed
 from rampion.citations import BIBTEX
 from rampion.cli import COMMANDS
-from rampion.formats import references, write_lists
+from rampion.formats import references, save_nbest
 from rampion.formats import weights as weight_files
 from rampion.training.recipes import RECIPES, recipes_of
 
@@ -190,7 +190,7 @@ def test_a_folder_for_the_working_form_changes_no_weight(tmp_path):
     """The store stays in its file, and nothing stays in the folder."""
     said = {"a b c d e f": "x=", "a b c d g h": "y=", "a b c d i j": "x="}
     (tmp_path / "few.nbest").write_text("".join(f"0 ||| {text} ||| {name} 1 ||| 0\n" for text, name in said.items()))
-    write_lists(tmp_path / "few.store", lists_of(tmp_path / "few.nbest"))
+    save_nbest(tmp_path / "few.store", lists_of(tmp_path / "few.nbest"))
     (tmp_path / "few.ref").write_text("a b c d g h\n")
     (tmp_path / "folder").mkdir()
     command = ["tune", tmp_path / "few.store", "--refs", tmp_path / "few.ref", "--recipe", "xbleu-rprop"]

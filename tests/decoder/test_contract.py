@@ -12,7 +12,7 @@ from rampion.decoder.text.toy import task
 from systems import decoder, large, segments
 
 from rampion.errors import InputError
-from rampion.formats import write_lists
+from rampion.formats import save_nbest
 from rampion.store.candidates import Candidates
 from rampion.store.features import Weights
 from rampion.store.text import References
@@ -33,11 +33,11 @@ import rampion
 lists = rampion.load_nbest(sys.argv[1])
 order = [int(line) for line in sys.stdin]
 ranked = rampion.rerank(lists[order], rampion.load_weights(sys.argv[2]), lenient=True)
-from rampion.formats import write_lists
+from rampion.formats import save_nbest
 from rampion.store.text import Texts
 kept = ranked.keep(ranked.rank() < int(sys.argv[3]))
 kept = kept.take(np.arange(kept.size), kept.bounds, Texts.from_strings(map(str, range(len(order)))))
-write_lists("-" if len(sys.argv) < 5 else sys.argv[4], kept)
+save_nbest("-" if len(sys.argv) < 5 else sys.argv[4], kept)
 """
 
 
@@ -57,7 +57,7 @@ def function(folder):
 
 
 def command(folder):
-    write_lists(folder / "lists.store", toy_lists())
+    save_nbest(folder / "lists.store", toy_lists())
     (folder / "program.py").write_text(PROGRAM, "utf-8")
     program = [sys.executable, str(folder / "program.py"), str(folder / "lists.store")]
     return Command(f"{shlex.join(program)} {{weights}} {{k}}")

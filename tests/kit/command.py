@@ -13,7 +13,7 @@ from unittest import mock
 from rampion.decoder.text.toy import INITIAL, task
 
 from rampion.cli import main
-from rampion.formats import read_lists, references, write_lists
+from rampion.formats import read_lists, references, save_nbest
 from rampion.formats.jsonl import write as write_jsonl
 from rampion.store.candidates import Candidates
 from rampion.store.names import Names
@@ -78,6 +78,6 @@ def write_task(folder: Path) -> None:
         (folder / f"{name}.own").write_text("".join(f"{record['hyps'][2]['text']}\n" for record in part))
         lists = Candidates.from_rows(names, [[rows]])[0]
         for ending in ("nbest", "nbest.gz", "store"):
-            write_lists(folder / f"{name}.{ending}", lists)
+            save_nbest(folder / f"{name}.{ending}", lists)
     lines = (f"{name}= {' '.join(map(str, v if isinstance(v, list) else [v]))}\n" for name, v in INITIAL.items())
     (folder / "start.weights").write_text("".join(lines))

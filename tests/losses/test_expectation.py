@@ -23,9 +23,10 @@ from rampion.metrics.judging import Batch, Stakes, totals
 from rampion.optim.solvers import Annealed, Cccp, Descent, Lbfgs, objective
 from rampion.optim.updates import AdaGrad, Mira, Rprop, Sgd
 from rampion.store.features import Weights
+from rampion.training.estimator import Reranker
 from rampion.training.policies import Fixed
 from rampion.training.recipes import RECIPES, Recipe
-from rampion.training.tuning import Reranker, pick, rerank, tune
+from rampion.training.tuning import pick, rerank, tune
 
 seeds = st.integers(0, 2**32)
 temperatures = st.sampled_from([0.2, 1.0, 3.0])

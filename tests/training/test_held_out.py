@@ -13,12 +13,13 @@ from typer.testing import CliRunner
 
 from rampion.cli import app
 from rampion.errors import InputError
+from rampion.formats import save_nbest
 from rampion.formats import weights as weight_files
-from rampion.formats import write_lists
 from rampion.store.features import Weights
+from rampion.training.estimator import Reranker
 from rampion.training.loop import standing
 from rampion.training.recipes import RECIPES
-from rampion.training.tuning import Reranker, judge, pick, tune
+from rampion.training.tuning import judge, pick, tune
 
 ROUNDS = 12
 
@@ -96,7 +97,7 @@ def files(tmp_path_factory):
     """Lists of a decoder with totals, in files."""
     folder = tmp_path_factory.mktemp("held")
     for name, (lists, references) in zip(("tune", "dev"), halves(), strict=True):
-        write_lists(str(folder / f"{name}.nbest"), lists)
+        save_nbest(str(folder / f"{name}.nbest"), lists)
         for r in range(2):
             texts = [references[s][r] for s in range(len(references))]
             (folder / f"{name}.ref{r}").write_text("".join(f"{text}\n" for text in texts))
@@ -152,7 +153,7 @@ def test_weights_of_listed_totals_are_added_to_them(files, tmp_path):
     (lists, _), (dev, _) = halves()
     scored = [tmp_path / "tune.nbest", tmp_path / "dev.nbest"]
     for path, part in zip(scored, (lists, dev), strict=True):
-        write_lists(path, replace(part, scores=part.score(np.full(len(part.features), 0.1))))
+        save_nbest(path, replace(part, scores=part.score(np.full(len(part.features), 0.1))))
     out = tmp_path / "run"
     command = ["tune", scored[0], "--refs", files / "tune.ref0", "--refs", files / "tune.ref1", "--out", out, *QUICK]
     tuning = CliRunner().invoke(app, [*map(str, command), "--set", "base=listed"], catch_exceptions=False)

@@ -21,7 +21,7 @@ from rampion.errors import InputError, RecipeError, StoreError
 from rampion.executors import Coordinator, Patience, Workspace
 from rampion.executors.protocol import Answered, Joined, Lost
 from rampion.executors.tasks import performed
-from rampion.formats import container, write_lists
+from rampion.formats import container, save_nbest
 from rampion.losses.contrast import LOSSES
 from rampion.losses.expectation import ExpectedBleu, Risk
 from rampion.optim.baum_welch import Growth
@@ -310,7 +310,7 @@ def test_damaged_files_are_refused(tmp_path):
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
     path = tmp_path_factory.mktemp("sharded") / "lists.store"
-    write_lists(path, lists(9))
+    save_nbest(path, lists(9))
     return path
 
 

@@ -20,10 +20,11 @@ from rampion.optim.updates import Sgd
 from rampion.store.candidates import Candidates
 from rampion.store.features import Weights
 from rampion.training.decoders import FixedLists
+from rampion.training.estimator import Reranker
 from rampion.training.loop import refuse_collapsed, train
 from rampion.training.policies import Merge
 from rampion.training.recipes import RECIPES, Recipe, described, recipe_named, recipes_of
-from rampion.training.tuning import Reranker, judge, pick, tune
+from rampion.training.tuning import judge, pick, tune
 
 
 @pytest.mark.parametrize("name", recipes_of("lists"))
