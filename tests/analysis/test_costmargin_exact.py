@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
-from strategies import examples
+from speeds import examples
 
 from rampion.analysis.costmargin_exact import SLACK, Problem, draw, rounds, theorem
 from rampion.errors import InputError, RecipeError, TuningError

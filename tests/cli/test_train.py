@@ -84,6 +84,7 @@ def test_killed_again_and_again(corpus, done, tmp_path):
     assert files(run) == files(done[0])
 
 
+@pytest.mark.slow
 def test_ctrl_c_is_one_line_and_it_goes_on(corpus, done, tmp_path):
     arguments = [corpus, "--out", tmp_path / "run", "--system", done[0] / "system", *SETTINGS, "--resume"]
     with start("train", *arguments, "--iterations", 900) as process:

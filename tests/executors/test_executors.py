@@ -13,7 +13,7 @@ import pytest
 from errands import answers, events, same
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import examples
+from speeds import examples
 
 from rampion.errors import InputError, RecipeError
 from rampion.executors import Coordinator, Job, Patience, Task, Workspace, named, shards

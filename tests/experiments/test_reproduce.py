@@ -101,6 +101,7 @@ def test_blocks_come_from_sentences_that_are_not_learnt_from(made):
     assert not set(lessons.train.source) & set(corpus.train.source)
 
 
+@pytest.mark.slow
 def test_a_row_is_not_run_again_and_not_mistaken_for_another(made, monkeypatch):
     out, (_, told, _) = made
     monkeypatch.setitem(SCALES, "small", TINY)
@@ -111,6 +112,7 @@ def test_a_row_is_not_run_again_and_not_mistaken_for_another(made, monkeypatch):
     assert "seed-1: was run with iterations 2, and 3 is asked for" in refused("tillmann-zhang/figure-2", "-o", out)
 
 
+@pytest.mark.slow
 def test_whoever_was_interrupted_ends_with_the_same(made, tmp_path, monkeypatch):
     """A run that lost its outcome and its last iteration."""
     out, (_, told, _) = made
@@ -153,6 +155,7 @@ def tuned(tmp_path_factory):
     return out, told
 
 
+@pytest.mark.slow
 def test_a_table_of_tuning_in_a_loop(tuned):
     out, (code, text, err) = tuned
     assert code == 0, err
@@ -175,6 +178,7 @@ def test_a_table_of_tuning_in_a_loop(tuned):
     assert rows["RAMPION"]["curves"][0]["tune"][0] == pytest.approx(rows["untuned"]["measured"]["tune"]["score"])
 
 
+@pytest.mark.slow
 def test_seeds_draw_otherwise(tuned):
     out, _ = tuned
     for row in ("mert", "pro"):
@@ -182,6 +186,7 @@ def test_seeds_draw_otherwise(tuned):
         assert dict(one) != dict(two)
 
 
+@pytest.mark.slow
 def test_an_interrupted_loop_ends_with_the_same(tuned, tmp_path, monkeypatch):
     """A run that lost its outcome and its last iteration, and has no lists any more."""
     out, _ = tuned
@@ -229,6 +234,7 @@ def test_what_is_changed_is_a_setting_of_its_recipe():
         assert changed(recipe, [settings.change], barred=()) != recipe
 
 
+@pytest.mark.slow
 def test_counts_are_learnt_beside_the_fourteen_features(tuned, monkeypatch):
     out, _ = tuned
     monkeypatch.setitem(SCALES, "small", SMALL)

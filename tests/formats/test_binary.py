@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import examples, stores
+from speeds import examples
+from strategies import stores
 
 from rampion.errors import InputError, StoreError
 from rampion.formats import container, store, weights

@@ -10,7 +10,8 @@ import pytest
 from facts import plain
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import examples, lists
+from speeds import examples
+from strategies import lists
 
 from rampion.errors import InputError
 from rampion.formats import jsonl

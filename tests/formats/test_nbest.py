@@ -11,7 +11,8 @@ import pytest
 from facts import plain
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import examples, lists
+from speeds import examples
+from strategies import lists
 
 from rampion.errors import FormatError, InputError
 from rampion.formats import files, nbest

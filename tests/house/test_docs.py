@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import pytest
 import typer
 from rampion.decoder.text.toy import task
+from speeds import slow
 
 import rampion
 from rampion import Candidates, References, errors
@@ -68,7 +69,7 @@ SLOW = (
 )
 
 
-@pytest.mark.parametrize("page", [pytest.param(page, marks=pytest.mark.slow) if page in SLOW else page for page in RUN])
+@pytest.mark.parametrize("page", [page for page in RUN if page not in SLOW] + slow(*SLOW))
 def test_code_runs_and_prints_what_the_page_says(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     module = ModuleType("page")

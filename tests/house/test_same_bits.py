@@ -3,8 +3,8 @@
 Weights are compared as numbers, each with its name, and texts as bytes; names of files, times and versions are not.
 A change that is meant to change results records again, and its commit says why:
 
-    PYTHONPATH=tests .venv/bin/python tests/house/test_same_bits.py             record all
-    PYTHONPATH=tests .venv/bin/python tests/house/test_same_bits.py lists loop  record only these parts
+    PYTHONPATH=tests/kit .venv/bin/python tests/house/test_same_bits.py             record all
+    PYTHONPATH=tests/kit .venv/bin/python tests/house/test_same_bits.py lists loop  record only these parts
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ import pytest
 from command import good
 from numpy.typing import NDArray
 from scipy.optimize import minimize
+from speeds import slow
 
 from rampion.experiments.scales import SCALES, Scale
 
@@ -35,7 +36,7 @@ Item = tuple[str, bytes]
 Part = Callable[[Path], Iterator[Item]]
 
 PARTS: dict[str, Part] = {}
-QUICK = {"files", "search", "sets", "loop"}  # the others are slow
+QUICK = ("files", "search")  # the others are slow
 
 
 def part(work: Part) -> Part:
@@ -476,9 +477,7 @@ def computed(name: str) -> tuple[str, dict[str, str]]:
     return told["arithmetic"], told["digests"]
 
 
-@pytest.mark.parametrize(
-    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in PARTS]
-)
+@pytest.mark.parametrize("name", [*QUICK, *slow(*(name for name in PARTS if name not in QUICK))])
 def test_the_same_bits(name: str) -> None:
     golden = json.loads(GOLDEN.read_text())
     known, (libraries, found) = golden["digests"][name], computed(name)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import examples
+from speeds import examples
 
 from rampion._core import parse as core
 from rampion._reference import parse as reference

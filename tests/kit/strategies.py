@@ -6,18 +6,12 @@ import math
 
 import numpy as np
 from facts import name, word
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from rampion.store.candidates import Candidates, pack
 from rampion.store.features import Features
 from rampion.store.lists import Rows
 from rampion.store.text import Texts
-
-
-def examples(count):
-    """A test that draws so many examples in the full suite, and in others in proportion (tests/conftest.py)."""
-    return settings(max_examples=max(1, count * settings.default.max_examples // 100))
 
 
 @st.composite
@@ -62,7 +56,7 @@ def arrays(random, size, ties=False):
     return random.integers(-2, 3, size).astype(float) if ties else random.normal(size=size)
 
 
-__all__ = ["Candidates", "arrays", "examples", "random_store", "stores"]
+__all__ = ["Candidates", "arrays", "random_store", "stores"]
 
 
 finite = st.floats(allow_nan=False, allow_infinity=False)

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import examples, random_store
+from speeds import examples
+from strategies import random_store
 
 from rampion.errors import RecipeError, TuningError
 from rampion.losses.contrast import LOSSES, MODEL

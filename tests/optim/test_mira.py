@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from strategies import arrays, examples, random_store, stores
+from speeds import examples
+from strategies import arrays, random_store, stores
 
 from rampion import _kernels
 from rampion.errors import RecipeError

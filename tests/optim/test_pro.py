@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix, diags_array
 from sklearn.linear_model import LogisticRegression
-from strategies import arrays, examples, random_store
+from speeds import examples
+from strategies import arrays, random_store
 
 from rampion.errors import RecipeError
 from rampion.losses.contrast import LOSSES

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from problems import task
-from strategies import examples
+from speeds import examples
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from rampion.errors import RecipeError

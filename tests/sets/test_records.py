@@ -17,7 +17,7 @@ import pytest
 from command import ENVIRONMENT, good, rampion
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import examples
+from speeds import examples
 
 from rampion._core import prints as core
 from rampion._reference import prints as reference

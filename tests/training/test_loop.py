@@ -17,6 +17,7 @@ import pytest
 from command import ENVIRONMENT, good, rampion, start
 from problems import toy
 from rampion.decoder.system import Settings, System
+from speeds import slow
 from systems import segments as sentences
 from systems import toy as block_toy
 
@@ -181,7 +182,10 @@ def test_what_failed_is_tried_again(folder):
     assert len(rows(folder / "run")) == 4
 
 
-@pytest.mark.parametrize("recipe", [("rampion", "rate=0.01"), ("rampion-merge", "rate=0.01"), ("mert",), ("pro",)])
+STOPPED = [("rampion", "rate=0.01"), *slow(("rampion-merge", "rate=0.01"), ("mert",), ("pro",))]
+
+
+@pytest.mark.parametrize("recipe", STOPPED)
 def test_stopped_anywhere_it_ends_in_the_same_bits(folder, recipe):
     settings = arguments(folder, recipe=recipe)
     good(*settings, "--out", folder / "whole")
@@ -200,6 +204,7 @@ def test_stopped_anywhere_it_ends_in_the_same_bits(folder, recipe):
         shutil.rmtree(folder / "run")
 
 
+@pytest.mark.slow
 def test_killed_and_interrupted(folder, monkeypatch):
     good(*arguments(folder, "--out", folder / "whole"))
     monkeypatch.setitem(ENVIRONMENT, "DELAY", "0.2")
@@ -316,7 +321,7 @@ def test_decoders_that_do_not_fit(folder, monkeypatch, more, said):
 # The bundled decoder
 
 
-RECIPES_ASKED = ["rampion", "mert", "pro", "mira", "perceptron", "risk", "soft-ramp3", "xbleu-sgd"]
+RECIPES_ASKED = ["rampion", "mert", *slow("pro", "mira", "perceptron", "risk", "soft-ramp3", "xbleu-sgd")]
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from rampion.decoder.alignment import align as aligning
 from rampion.decoder.alignment.align import Aligner, Pairs, align, model1
 from rampion.decoder.alignment.links import METHODS, Alignment, Words, compare, external, read, symmetrise
 from rampion.decoder.alignment.links import write as write_points
-from strategies import examples
+from speeds import examples
 
 from rampion.errors import FormatError, InputError, RecipeError, StoreError
 from rampion.formats import container

@@ -18,7 +18,7 @@ from rampion.decoder.search import cube, lattice
 from rampion.decoder.search.cube import NonLocal, rescored
 from rampion.decoder.search.kbest import Said, kbest
 from rampion.decoder.search.lattice import Lattice
-from strategies import examples
+from speeds import examples
 
 from rampion.errors import FormatError, InputError, RecipeError, StoreError
 from rampion.formats import container

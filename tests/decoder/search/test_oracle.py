@@ -16,7 +16,7 @@ from rampion.decoder.models.options import Sentences
 from rampion.decoder.search import oracle as room
 from rampion.decoder.search.oracle import Oracle, Truth, bag, truth
 from rampion.decoder.search.states import MON, Reordering
-from strategies import examples
+from speeds import examples
 
 from rampion.errors import InputError
 from rampion.metrics.bleu import Bleu

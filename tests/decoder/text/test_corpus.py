@@ -27,7 +27,7 @@ from rampion.decoder.text.corpus import (
 )
 from rampion.decoder.text.coverage import covering
 from rampion.decoder.text.language import Language
-from strategies import examples
+from speeds import examples
 
 from rampion.errors import FormatError, InputError
 from rampion.formats.texts import write as write_lines
