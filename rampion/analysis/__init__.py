@@ -1,1 +1,1 @@
-"""Looking at lists and results: inspection, significance, and exact solutions of small problems."""
+"""Analysis of lists and results: inspection, significance tests, and exact solutions of small problems."""

@@ -2,8 +2,8 @@
 
 Q(w) is the mean, over the pairs of a segment and one of its K truths z, of the greatest psi(w, z, z') over the
 alternatives z', plus l2 ||w||^2, where psi = gap * slack_+^2 as in `rampion.losses.ranking`, with the gradient
--2 gap slack_+ (F(z) - F(z')). An online visit leaves the 2 to its rate, in this step and in that of l2 alike, so that
-l2 means the same here and there.
+-2 gap slack_+ (F(z) - F(z')). Online, the rate stands for rate * 2, in the step of the loss and in that of l2, so that
+l2 means the same in both.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ Vector = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
-EXACT = 1e-12  # how far above its minimum an objective may be left, relative to 1 or to the objective if that is more
-ROUNDING = 4e-15  # a pull that is no more than this, of unit vectors, is none
+EXACT = 1e-12  # the largest error of a minimum, relative to 1 or to the objective, whichever is greater
+ROUNDING = 4e-15  # a pull (of unit vectors) up to this is rounding error
 SAME = 1e-8  # two values of psi this close are both the greatest
-SLACK = 1e-7  # what rounding may add to a law
+SLACK = 1e-7  # the rounding error that a checked inequality may have
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Problem:
-    """A row is an alternative of a pair; the alternatives of a pair stand together, in the order of the candidates."""
+    """Rows of (truth, alternative). A pair is a segment and one of its truths; its rows follow one another."""
 
     differences: Vector  # [rows, features]: F(z) - F(z')
     gaps: Vector  # Bl(z) - Bl(z'), at least 0
-    pairs: Numbers  # the pair of every row, rising from 0
-    candidates: Numbers  # z', counted through all segments
+    pairs: Numbers  # the number of every row's pair, ascending from 0
+    candidates: Numbers  # z', numbered through all segments
     bounds: Numbers  # candidates of segment s: bounds[s] .. bounds[s + 1]
     truths: int
     l2: float
 
     @classmethod
     def build(cls, features: Vector, gains: Vector, bounds: Numbers, truths: int, l2: float) -> Problem:
-        """The candidates of greatest gain are truths, the first of equals; the others are alternatives."""
+        """A problem whose truths are the candidates of greatest gain (in case of ties the first), in each segment."""
         if not 0 < l2 < inf:
-            raise RecipeError(f"l2 is {l2}, and without a regulariser the minimum need not be one: give one above 0")
+            raise RecipeError(f"l2 is {l2}; without a regulariser there may be no unique minimum: give one above 0")
         if wrong := np.flatnonzero(~(np.isfinite(gains) & np.isfinite(features).all(axis=1))).tolist():
             raise InputError(f"candidate {wrong[0]} has a feature or a gain that is not finite: leave it out")
         rows: list[tuple[Numbers, Numbers]] = []
@@ -73,18 +73,18 @@ class Problem:
         return np.maximum(1 - self.differences @ weights, 0)
 
     def greatest(self, weights: Vector, relevant: Mask | None = None) -> Vector:
-        """The greatest psi of every pair over its relevant alternatives, all if none are named; 0 of none."""
+        """The greatest psi of every pair over its relevant alternatives (None: over all); 0 if it has none."""
         losses = self.psi(weights)
         if relevant is not None:
             losses *= relevant[self.candidates]
         return np.asarray(np.maximum.reduceat(losses, np.searchsorted(self.pairs, np.arange(self.pairs[-1] + 1))))
 
     def objective(self, weights: Vector, relevant: Mask | None = None) -> float:
-        """Q, or with the relevant alternatives only (eq. 5)."""
+        """Q, or the objective over the relevant alternatives only (eq. 5)."""
         return float(self.greatest(weights, relevant).mean() + self.l2 * weights @ weights)
 
     def minimum(self, relevant: Mask | None = None) -> Vector:
-        """The weights of the least objective, which the dual certifies to EXACT.
+        """The weights of the least objective; the dual problem certifies that its error is at most EXACT.
 
         With u = sqrt(gap) (F(z) - F(z')) and h = sqrt(gap), psi is (h - u.w)_+^2. Of n pairs then, the objective is
         ||x||^2 for x = (sqrt(l2) w, xi / sqrt(n)), and the least such x with u.w + xi >= h in every row is the
@@ -114,19 +114,23 @@ class Problem:
         return weights
 
     def relevant(self, weights: Vector) -> Mask:
-        """Lemma 1: the candidates whose psi is the greatest of a pair."""
+        """A mask of the candidates whose psi is the greatest of a pair (Lemma 1)."""
         mask = np.zeros(self.bounds[-1], np.bool_)
         mask[self.candidates[self.psi(weights) >= self.greatest(weights)[self.pairs] - SAME]] = True
         return mask
 
     def worst(self, weights: Vector) -> Numbers:
-        """Every pair's row of greatest psi, the first of equals."""
+        """Every pair's row of greatest psi, in case of ties the first."""
         found = np.flatnonzero(self.psi(weights) == self.greatest(weights)[self.pairs])
         return found[np.unique(self.pairs[found], return_index=True)[1]]
 
 
 def _nonnegative(system: Vector, target: Vector) -> Vector:
-    """The x >= 0 of least ||system x - target||: Lawson & Hanson's active set."""
+    """The x >= 0 of least ||system x - target||, by Lawson & Hanson's active set method.
+
+    scipy.optimize.nnls is not used: it returned wrong answers on about one in a thousand degenerate problems, that is,
+    those with equal or linearly dependent columns, which are common here.
+    """
     sizes: Vector = np.linalg.norm(system, axis=0)
     x: Vector = np.zeros(len(sizes))
     used, barred = np.zeros((2, len(sizes)), np.bool_)
@@ -144,7 +148,7 @@ def _nonnegative(system: Vector, target: Vector) -> Vector:
             break
         used[new] = True
         trial = least()
-        if trial[new] <= 0:  # nothing but rounding has pulled
+        if trial[new] <= 0:  # the pull was rounding error
             used[new], barred[new] = False, True
             continue
         while len(below := np.flatnonzero(trial < 0)):
@@ -158,14 +162,14 @@ def _nonnegative(system: Vector, target: Vector) -> Vector:
 
 
 class Round(NamedTuple):
-    """What a round of Table X ends with."""
+    """The result of a round of Table X."""
 
     weights: Vector  # the minimum of the round's objective
-    relevant: Mask  # the candidates that are alternatives by now
-    delta: float  # by how much the least Q is above the least of the round's objective
+    relevant: Mask  # the candidates that have been added as alternatives
+    delta: float  # the least Q minus the least value of the round's objective
     distance: float  # of the weights from those of the least Q
-    steepest: float  # M: the greatest norm of slope + 2 l2 w over the rows chosen, at the weights before
-    printed: float  # the same of slope + l2 w, as Lemma 2 is printed
+    steepest: float  # M: the greatest norm of slope + 2 l2 w over the chosen rows, at the weights before the round
+    printed: float  # the greatest norm of slope + l2 w, as Lemma 2 is printed
 
 
 def rounds(problem: Problem, count: int) -> list[Round]:
@@ -187,7 +191,7 @@ def rounds(problem: Problem, count: int) -> list[Round]:
 
 
 class Theorem(NamedTuple):
-    """How the rounds compare with the theory: a law of `excess` holds where that is at most SLACK."""
+    """How the rounds compare with the theory. A law holds where its `excess` is at most SLACK."""
 
     delta: Vector  # of every round
     bound: Vector  # of delta, by Theorem 1
@@ -195,12 +199,12 @@ class Theorem(NamedTuple):
 
     @property
     def violated(self) -> Mask:
-        """Of every check of every law."""
+        """A mask of the violations, one value for every check of every law."""
         return np.concatenate(list(self.excess.values())) > SLACK
 
 
 def theorem(problem: Problem, count: int) -> Theorem:
-    """Lemma 1, Lemma 2 and Theorem 1, the latter two for M as the proof needs it and as it is printed."""
+    """Check Lemma 1, Lemma 2 and Theorem 1; the latter two with the M of the proof, and with the M as printed."""
     ran = rounds(problem, count)
     delta, distance = np.array([each.delta for each in ran]), np.array([each.distance for each in ran])
     before = np.append(problem.objective(problem.minimum()), delta[:-1])
@@ -222,7 +226,7 @@ def theorem(problem: Problem, count: int) -> Theorem:
 
 
 def _lemma_1(problem: Problem) -> Vector:
-    """By how much objective and weights move if only the relevant alternatives at the minimum are kept."""
+    """How far the objective and the weights move if only the relevant alternatives of the minimum are kept."""
     best = problem.minimum()
     kept = problem.relevant(best)
     again = problem.minimum(kept)
@@ -230,7 +234,7 @@ def _lemma_1(problem: Problem) -> Vector:
 
 
 def _recursion(before: Vector, steepest: Vector, l2: float) -> Vector:
-    """Lemma 2: max(delta / 2, delta - l2 delta^2 / (4 M^2)) of the delta before; M = 0 leaves the former."""
+    """Lemma 2: max(delta / 2, delta - l2 delta^2 / (4 M^2)) of the last round's delta; delta / 2 if M is 0."""
     fall = np.full_like(before, inf)
     np.divide(l2 * before**2, 4 * steepest**2, out=fall, where=steepest > 0)
     return np.asarray(np.maximum(before / 2, before - fall))
@@ -239,7 +243,7 @@ def _recursion(before: Vector, steepest: Vector, l2: float) -> Vector:
 def _bound(problem: Problem, steepest: float, count: int) -> Vector:
     """Theorem 1: with A = 2 M^2 / l2, 2 A / (l - l* + 2) from the first round l* on where Q(0) / 2^l is at most A.
 
-    Until then delta is halved every round, as the proof of Lemma 3 has it.
+    Before l*, delta is at most Q(0) / 2^l, as in the proof of Lemma 3.
     """
     scale, start = 2 * steepest**2 / problem.l2, problem.objective(np.zeros(problem.differences.shape[1]))
     first = max(0, ceil(log2(start / scale))) if scale else 0
@@ -250,7 +254,7 @@ def _bound(problem: Problem, steepest: float, count: int) -> Vector:
 def draw(
     seed: int, l2: float, scale: float = 1.0, truths: int = 2, shape: tuple[int, int, int] = (6, 25, 5)
 ) -> Problem:
-    """A random problem of so many segments, candidates each, and features: F ~ scale * N(0, 1), gains ~ U(0, 1)."""
+    """A random problem; shape is (segments, candidates of each, features), F ~ scale * N(0, 1), gains ~ U(0, 1)."""
     rng = np.random.default_rng(seed)
     segments, each, width = shape
     features = scale * rng.standard_normal((segments * each, width))

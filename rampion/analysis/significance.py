@@ -1,4 +1,4 @@
-"""How sure a score is, and a difference of two: resampling of segments over cached statistics (S12).
+"""Intervals of scores, and significance of differences: segments are resampled from cached statistics (S12).
 
 A system's statistics are [segments, width], or [runs, segments, width] for several runs of it (seeds of its optimiser).
 Runs are pooled: a system's score is that of all rows of all its runs. Whatever the test, p counts the trials that reach
@@ -24,7 +24,7 @@ TIE = 1e-10
 
 
 class Scored(Protocol):
-    """Of a metric, or of anything else that is a function of sums over units."""
+    """A metric, or any other score that is a function of sums over units."""
 
     def scores(self, totals: NDArray[Any]) -> Vector: ...
 
@@ -48,10 +48,10 @@ class Interval(NamedTuple):
 
 
 class Bootstrapped(NamedTuple):
-    """How much the second system scores above the first, the percentile interval of that, and two p-values of no gain.
+    """The second system's score minus the first's, its percentile interval, and two p-values of no gain.
 
     p counts the samples whose gain lies as far from the samples' mean gain as the observed one from 0: two-sided.
-    folded takes the size of every gain before the mean, as Riezler & Maxwell (2005), Moses and sacrebleu do; of a
+    folded uses absolute gains in the mean, too, as Riezler & Maxwell (2005), Moses and sacrebleu do; for a
     clear gain it is half of p, and it does not rise above about 0.4 unless the systems are the same.
     """
 
@@ -63,7 +63,7 @@ class Bootstrapped(NamedTuple):
 
 
 class Randomised(NamedTuple):
-    """How much the second system scores above the first, the two-sided p-value of no gain, and the deals behind it."""
+    """The second system's score minus the first's, the two-sided p-value of no gain, and the number of trials."""
 
     score: float
     p: float
@@ -90,7 +90,7 @@ def bootstrap(
 def paired_bootstrap(
     metric: Scored, first: NDArray[Any], second: NDArray[Any], samples: int = 1000, seed: int = 0, level: float = 0.95
 ) -> Bootstrapped:
-    """The gain of the second over the first, both resampled with the same segments."""
+    """The gain of the second system over the first, with the same segments in both samples."""
     one, two = _paired(first, second)
     rows = np.hstack([one.sum(axis=0), two.sum(axis=0)])
     totals = np.vstack([rows.sum(axis=0), _drawn(rows, samples, seed)])
@@ -105,9 +105,9 @@ def paired_bootstrap(
 def randomisation(
     metric: Scored, first: NDArray[Any], second: NDArray[Any], trials: int = 10_000, seed: int = 0
 ) -> Randomised:
-    """The gain of the second over the first, against deals of each segment's 2R rows to two systems of R runs (S12.1).
+    """The gain of the second over the first, and its p-value by approximate randomisation (S12.1).
 
-    All deals count, and p is exact, where there are no more of them than trials.
+    If there are no more different deals than `trials`, each is tried once, and p is exact.
     """
     one, two = _paired(first, second)
     if len(one) != len(two):
@@ -127,14 +127,14 @@ def randomisation(
 
 
 def _drawn(rows: Vector, samples: int, seed: int) -> Vector:
-    """Sums of as many rows as there are, drawn with replacement, one a sample."""
+    """For each sample, the sum of len(rows) rows that are drawn with replacement."""
     streams, totals = _streams(samples, seed), np.zeros((samples, rows.shape[1]))
     draw(rows, streams, np.empty(len(rows), np.int64), totals)
     return totals
 
 
 def _dealt(pools: Vector, trials: int, seed: int) -> Vector:
-    """Sums of a random half of every pool, one a trial."""
+    """For each trial, the sum of a random half of every pool."""
     segments, pool, width = pools.shape
     streams, totals = _streams(trials, seed), np.zeros((trials, width))
     picks = np.empty(segments * pool // 2, np.int64)
@@ -143,14 +143,14 @@ def _dealt(pools: Vector, trials: int, seed: int) -> Vector:
 
 
 def _streams(trials: int, seed: int) -> NDArray[np.uint64]:
-    """Where the random words of every trial start; those of trial t are the same whatever the number of trials."""
+    """The start of every trial's random stream. That of trial t does not depend on the number of trials."""
     if trials < 1 or seed < 0:
         raise RecipeError(f"{trials} trials with seed {seed}: expected at least 1 trial, and a seed of at least 0")
     return np.random.SeedSequence(seed).generate_state(trials, np.uint64).astype(np.uint64)
 
 
 def _every_deal(pools: Vector) -> Vector:
-    """Sums of a half of every pool, one for each way to choose the halves."""
+    """For each way to choose a half of every pool, the sum of the halves."""
     _, pool, width = pools.shape
     totals = np.zeros((1, width))
     for rows in pools:
@@ -169,7 +169,7 @@ def _bounds(resampled: Vector, level: float) -> tuple[float, float]:
 
 
 def _runs(statistics: NDArray[Any]) -> Vector:
-    """[runs, segments, width] in doubles, in which sums of counts are exact."""
+    """The statistics as [runs, segments, width], in doubles, in which sums of counts are exact."""
     runs = np.asarray(statistics, np.float64)
     runs = runs[np.newaxis] if runs.ndim == 2 else runs
     if runs.ndim != 3 or 0 in runs.shape:

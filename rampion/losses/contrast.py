@@ -1,4 +1,4 @@
-"""What to want: losses see scores and costs, and answer slopes (d loss / d score). They never see a feature.
+"""Contrast losses. A loss sees scores and costs, and returns slopes (d loss / d score). It never sees a feature.
 
 The ramp family is data. A contrast raises one side of a list and lowers another; a side is a (soft) maximum of
 score + tilt * cost over the candidates that may stand on it:  L = -A_up(s + tilt c) + A_down(s + tilt c)  (S3).
@@ -25,7 +25,7 @@ Where = Literal["anywhere", "reference", "oracle", "worst"]
 class Stance(NamedTuple):
     """A side over given lists, as the kernels take it: a handicap and a tilt for every candidate, and a softness.
 
-    A candidate that may not stand on the side has the handicap -inf, and still a tilt: what standing there would cost.
+    A candidate that may not stand on the side has the handicap -inf. It still has a tilt, which is finite.
     """
 
     handicap: Reals
@@ -33,7 +33,7 @@ class Stance(NamedTuple):
     tilt: Reals
 
     def upon(self, offset: Reals) -> Stance:
-        """The side where every score has a fixed part besides: a handicap for all; a mass stays what it is."""
+        """The side when `offset` is added to every score, that is, to the handicaps. A fixed mass does not change."""
         if self.softness < 0:
             return self
         return Stance(self.handicap + offset, self.softness, self.tilt + offset)
@@ -75,7 +75,7 @@ REFERENCE, ORACLE, WORST = Side(where="reference"), Side(where="oracle"), Side(w
 
 
 def _standing(where: Where, stakes: Stakes) -> NDArray[np.bool_]:
-    """Who may stand: the candidates that reach a reference, or those of least (greatest) cost in their list."""
+    """A mask of the candidates that reach a reference, or of those of least (greatest) cost in their list."""
     if where == "reference":
         return stakes.reached
     sizes = np.diff(stakes.bounds)
@@ -93,7 +93,7 @@ class Sided(Loss):
 
     @abstractmethod
     def stances(self, stakes: Stakes) -> tuple[Stance, Stance]:
-        """The side to raise and the side to lower."""
+        """The side to raise and the side to lower, over the lists of `stakes`."""
 
     def slopes(self, stakes: Stakes, scores: Reals) -> tuple[float, Reals]:
         up, down = self.stances(stakes)

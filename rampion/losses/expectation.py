@@ -1,6 +1,6 @@
-"""Expectation losses: what the model's own distribution over each list, p = softmax(score / temperature), costs.
+"""Expectation losses: functions of the expected cost under the model's distribution, p = softmax(score / temperature).
 
-Their gradients vanish where p is uniform and where it is one candidate, so scale matters: `effective` tells (S16).
+Their gradients vanish where p is uniform and where it is one candidate, so the scale matters (S16).
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from rampion.threads import each
 
 Reals = NDArray[np.float64]
 
-SEGMENTS = 4096  # work for a thread
+SEGMENTS = 4096  # segments of a thread's piece of work
 
 
 class Sums(NamedTuple):
-    """Of some lists: E_p[cost] and H(p), summed up; how many lists have candidates, and how many there are."""
+    """Sums over some lists: of E_p[cost] and of H(p); the number of lists with candidates, and of all lists."""
 
     costs: float
     entropies: float
@@ -35,7 +35,7 @@ class Sums(NamedTuple):
 
     @classmethod
     def joined(cls, parts: Iterable[Self]) -> Self:
-        """Of the lists of all parts, added up in the order of the parts."""
+        """The sums over the lists of all parts, added in the order of the parts."""
         costs = entropies = 0.0
         filled = lists = 0
         for part in parts:
@@ -50,9 +50,9 @@ class Sums(NamedTuple):
 
 
 class Expectation(Loss):
-    """A loss of the sum of E_p[cost] - warmth H(p) over all lists; empty lists have none.
+    """A function of the sum of E_p[cost] - warmth H(p) over all lists; an empty list adds nothing to the sum.
 
-    What adds up can be had from some lists at a time, on any machine; the loss is known when all have answered.
+    The sums can be computed from some lists at a time, on any machine; `whole` turns their total into the loss.
     """
 
     __slots__ = ()
@@ -78,18 +78,18 @@ class Expectation(Loss):
         return means, entropies, slopes
 
     def sums(self, stakes: Stakes, scores: Reals) -> tuple[Sums, Reals]:
-        """What adds up over lists, and the slopes of its sum."""
+        """The sums over the lists of `stakes`, and the slopes of the sum of E_p[cost] - warmth H(p)."""
         means, entropies, slopes = self.expect(stakes, scores, self.entropic)
         return Sums(float(means.sum()), float(entropies.sum()), stakes.filled, len(means)), slopes
 
     @property
     def entropic(self) -> float:
-        """The weight of H(p)."""
+        """The weight of H(p) in the loss."""
         return 0.0
 
     @abstractmethod
     def whole(self, sums: Sums) -> tuple[float, float]:
-        """The loss of all lists, and the divisor that makes slopes of their sum the slopes of the loss."""
+        """The loss, from the sums over all lists, and a divisor: slopes of the sum / divisor are slopes of the loss."""
 
     def slopes(self, stakes: Stakes, scores: Reals) -> tuple[float, Reals]:
         sums, slopes = self.sums(stakes, scores)
@@ -98,7 +98,7 @@ class Expectation(Loss):
         return value, slopes
 
     def effective(self, stakes: Stakes, scores: Reals) -> float:
-        """The number of candidates that p is spread over."""
+        """The number of candidates that p is spread over, exp H(p), as a geometric mean over lists."""
         return self.sums(stakes, scores)[0].effective
 
 

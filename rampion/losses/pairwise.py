@@ -19,10 +19,10 @@ Picks = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Drawn(Loss):
-    """Sum over fixed pairs of 2 log(1 + exp(-gap)), gap = the better one's score minus the worse one's.
+    """Sum over fixed pairs of 2 log(1 + exp(-gap)), where gap is the better candidate's score minus the worse one's.
 
-    Twice, because a pair teaches in both orientations: f - f' is good, f' - f is bad. A pair of equal features is
-    worth a constant and moves nothing.
+    The factor is 2 because PRO's classifier gets each pair in both orientations: f - f' is good, f' - f is bad. A pair
+    of equal features adds a constant, and has no gradient.
     """
 
     better: Picks
@@ -44,7 +44,7 @@ class Drawn(Loss):
 
 @dataclass(frozen=True, slots=True)
 class Pairs(Loss):
-    """Logistic loss on pairs drawn at random: of each segment's draws that differ by margin, the widest.
+    """Logistic loss on random pairs: in each segment, the widest of the drawn pairs whose costs differ by `margin`.
 
     The margin is in units of cost; with alpha = 1 that is 0.05 of a metric's 0..1 (S6).
     """
@@ -77,7 +77,7 @@ class Pairs(Loss):
         return Drawn(better[filled], worse[filled])
 
     def slopes(self, stakes: Stakes, scores: Reals) -> tuple[float, Reals]:
-        """Those of the first round's pairs."""
+        """The loss and the slopes for the pairs of the first round."""
         return self.drawn(stakes).slopes(stakes, scores)
 
 

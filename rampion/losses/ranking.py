@@ -1,4 +1,4 @@
-"""Ranking inside a list: a truth and its alternatives, told apart by a margin that the metric may stake (S10.5).
+"""Ranking inside a list: a truth must score above its alternatives by a margin, which costs may weigh (S10.5).
 
 The truth of a list is its candidate of least cost, the alternatives are the others. The loss of a truth s is the worst
 over its alternatives m of stake * slack, or stake * slack_+^2, where
@@ -25,7 +25,7 @@ Reals = NDArray[np.float64]
 
 
 class PackedLoss(NamedTuple):
-    """A loss in numbers, as the kernel of packed sets takes it; sense 0 is least squares, which knows no truths."""
+    """A loss in numbers, as the kernel of packed sets takes it; sense 0 is least squares, which uses no truths."""
 
     margin: float
     staked: bool
@@ -35,20 +35,23 @@ class PackedLoss(NamedTuple):
 
     @property
     def apart(self) -> bool:
-        """Whether truths are no alternatives. Without a margin they are, behind the bag: where weights of 0 make all
-        equal it is the bag that is too high, and where a truth scores best nothing moves (S10.9)."""
+        """Whether truths are kept out of the alternatives.
+
+        Without a margin, truths are alternatives, too, listed after the bag of blocks. So if weights of 0 make all
+        scores equal, the bag is the alternative, and if a truth has the highest score, nothing moves (S10.9).
+        """
         return self.margin > 0
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking(Loss):
-    """One alternative for each truth: the one that violates the margin most, or for sense = -1 least."""
+    """The loss of one alternative for each truth: the one that violates the margin most, or least if sense is -1."""
 
     margin: float = 1.0
-    staked: bool = True  # alternatives that gain no less than the truth are passed over, others weigh what they lack
+    staked: bool = True  # an alternative weighs what it gains less than the truth; if it gains no less, it is skipped
     squared: bool = True
     sense: Literal[1, -1] = 1
-    every: bool = False  # all truths, each against its own alternative, instead of the best one
+    every: bool = False  # use all truths, each with its own alternative, instead of the best one
     smooth = False
 
     @property
@@ -69,7 +72,7 @@ class Ranking(Loss):
         return total, slopes
 
     def _rank(self, costs: Reals, scores: Reals, slopes: Reals) -> float:
-        """The loss of one list; its slopes are added."""
+        """Return the loss of one list, and add its slopes to `slopes`."""
         best = np.flatnonzero(costs == costs.min())
         truths, total = best if self.every else best[:1], 0.0
         rivals = np.ones(len(costs), bool)

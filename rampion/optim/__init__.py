@@ -1,1 +1,1 @@
-"""How to move the weights: update rules, and the solvers that take a loss to a small value."""
+"""How weights move: update rules, and the solvers that minimise a loss."""

@@ -1,9 +1,9 @@
 """Growth transformations of probability tables (extended Baum-Welch; He & Deng 2012; S11.4).
 
-The score of a candidate has a part weight * log p(entry) for every use of an entry of a table. What is minimised is
+The score of a candidate has a term weight * log p(entry) for every use of an entry of a table. The objective is
 loss + tau * sum over rows of KL(start || p), by  p <- (weight * use + tau * start + D p) / (their sum over the row),
-where use is -d loss / d (score of one use more), and D damps: the greater, the smaller the step, and the surer. All
-tables move at once, and with them every entry of a row that is used, used itself or not.
+where use is -d loss / d (score of one use more), and D damps the step: a greater D makes it smaller and safer. All
+tables move at once. In a row that lists use, all entries move, including those that no list uses.
 """
 
 from __future__ import annotations
@@ -31,7 +31,10 @@ MOST_DOUBLINGS = 60
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """Distributions, a row each: entries with the probabilities of the count model and the features that count uses."""
+    """Probability distributions, one a row.
+
+    An entry has its probability in the count model, and the feature that counts its uses.
+    """
 
     bounds: Offsets
     start: Reals
@@ -58,33 +61,33 @@ class Table:
 
     @classmethod
     def of(cls, rows: Mapping[str, Mapping[str, float]], features: Features, weight: float = 1.0) -> Self:
-        """Rows of probabilities by the names of features; names that the lists do not have are unused entries."""
+        """A table of rows, which map names of features to probabilities. Entries that the lists lack are unused."""
         found = [(features.ids.get(name, UNUSED), p) for row in rows.values() for name, p in row.items()]
         ids, start = (np.array([pair[place] for pair in found]) for place in (0, 1))
         return cls(ends(np.array([len(row) for row in rows.values()])), start, ids.astype(np.int64), weight)
 
     def sums(self, numbers: Reals | NDArray[np.bool_]) -> Reals:
-        """Over every row."""
+        """The sum of the numbers of each row, one number an entry."""
         return np.bincount(self.rows, numbers, len(self.bounds) - 1).astype(np.float64, copy=False)
 
     def only(self, rows: NDArray[np.bool_]) -> Table:
-        """The marked rows: those that no list uses stay as they are, and need not be there."""
+        """The table of the marked rows. Rows that no list uses never change, and need not be in it."""
         kept, sizes = rows[self.rows], np.diff(self.bounds)[rows]
         return Table(ends(sizes), self.start[kept], self.features[kept], self.weight)
 
     @property
     def used(self) -> NDArray[np.bool_]:
-        """Which rows have an entry that lists use."""
+        """A mask of the rows with an entry that lists use."""
         return np.asarray(self.sums(self.features != UNUSED) > 0)
 
     @property
     def rows(self) -> Offsets:
-        """Of every entry."""
+        """The row of every entry."""
         return np.repeat(np.arange(len(self.bounds) - 1), np.diff(self.bounds))
 
 
 class Grown(NamedTuple):
-    """Where a step led: the regularised loss, every table, what their features weigh, and how the step was damped."""
+    """The result of a step: the regularised loss, every table, the weights of their features, and the damping."""
 
     value: float
     tables: tuple[Reals, ...]
@@ -95,9 +98,9 @@ class Grown(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Growth(Solver[Batch, Reals]):
-    """Steps from the count model: a row's D is the sum of what pulls its entries down, doubled until all are above 0.
+    """Steps from the count model. A row's D is the sum of its negative uses, doubled until all p are above 0.
 
-    Monotone, all are doubled until the regularised loss does not rise; when nothing helps, the steps end.
+    With `monotone`, every D is doubled until the regularised loss does not rise; if it still rises, the steps end.
     """
 
     tables: tuple[Table, ...]
@@ -110,7 +113,7 @@ class Growth(Solver[Batch, Reals]):
             raise RecipeError(f"Growth needs a smooth loss; {type(loss).__name__} has no gradient to grow along")
 
     def solve(self, loss: Loss, batch: Batch, weights: Reals, origin: Reals, watch: Watch | None = None) -> Reals:
-        """What the features of the tables weigh is added to `weights`; the pull is towards the count model."""
+        """`weights` plus the learnt weights of the tables' features. Regularisation pulls towards the count model."""
         self.check(loss)
         fixed, answer = batch.upon(batch.candidates.score(weights)), weights
         for step, grown in enumerate(self.grow(loss, fixed), 1):
@@ -120,7 +123,7 @@ class Growth(Solver[Batch, Reals]):
         return answer
 
     def grow(self, loss: Loss, batch: Batch) -> Iterator[Grown]:
-        """One step after the other; scores of the batch are those with the count model."""
+        """Yield the result of each step. The scores of the batch are those under the count model."""
         at = tuple(table.start for table in self.tables)
         value, slopes = self.value(loss, batch, at)
         for _ in range(self.steps):
@@ -153,7 +156,7 @@ class Growth(Solver[Batch, Reals]):
         return value + self.tau * distance, slopes
 
     def weights(self, tables: tuple[Reals, ...], size: int) -> Reals:
-        """Of so many features, beside the count model: the sum of weight * log(p / start) over the tables."""
+        """The weights of `size` features, relative to the count model: sums of weight * log(p / start)."""
         total = np.zeros(size)
         for table, p in zip(self.tables, tables, strict=True):
             used = table.features != UNUSED
@@ -162,7 +165,7 @@ class Growth(Solver[Batch, Reals]):
         return total
 
     def _moved(self, table: Table, p: Reals, use: Reals, damping: Reals) -> Reals:
-        """The table after a step; rows that nothing uses stay as they are, to the bit."""
+        """The probabilities after a step. Rows that no list uses keep every bit."""
         rows, strength = table.rows, damping.copy()
         pulls = _per_entry(table, use) + self.tau / table.weight * table.start
         while True:
@@ -176,11 +179,11 @@ class Growth(Solver[Batch, Reals]):
 
 
 def _per_entry(table: Table, numbers: Reals) -> Reals:
-    """What is known of features, for the entries that they count; 0 for the others."""
+    """The number of each entry's feature; 0 for an unused entry."""
     return np.append(numbers, 0.0)[table.features]
 
 
 def _damping(table: Table, use: Reals, fall: Reals) -> Reals:
-    """Of every row: the sum of what pulls down, or of what pulls up if nothing does; 0 if nothing uses the row."""
+    """D of every row: the sum of its negative uses; if there are none, of its positive uses; 0 if the row is unused."""
     down, up = table.sums(_per_entry(table, fall)), table.sums(np.abs(_per_entry(table, use)))
     return np.where(down > 0, down, up)

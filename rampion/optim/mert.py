@@ -19,15 +19,15 @@ from rampion.threads import in_order, processors
 
 Reals = NDArray[np.float64]
 
-NARROWEST = 1e-4  # an interval that is not wider holds no point worth moving to (S5.1)
+NARROWEST = 1e-4  # narrower intervals of a line are ignored (S5.1)
 FARTHEST = 10.0  # the longest step, in units of the largest weight to start from, or of 1: far out only scale grows
 
 
 @dataclass(frozen=True, slots=True)
 class CorpusScore(Loss):
-    """The metric of the corpus that the model's choices make: no sum over segments, flat between jumps.
+    """The corpus metric of the candidates that the model chooses: no sum over segments, and flat between its jumps.
 
-    Those who see costs only are told the cost of the choices, and the slope that it has almost everywhere: 0.
+    `slopes` sees costs only. It returns the cost of the choices, and their slopes, which are 0 almost everywhere.
     """
 
     smooth = False
@@ -39,11 +39,11 @@ class CorpusScore(Loss):
 
 @dataclass(frozen=True, slots=True)
 class LineSearch(Solver[Batch, Reals]):
-    """Walks along lines, each time to where the corpus scores best, from the start and from other points.
+    """Exact searches along lines. Each step goes to the best corpus score of a line, from several starting points.
 
-    powell      looks along all axes and some random directions, then goes to the best point of all
-    sequential  looks along them one by one, and goes at once wherever it gains
-    random      looks along random directions, until `patience` of them in succession gained nothing
+    powell      searches along all axes and some random directions, then goes to the best point of all
+    sequential  searches along them one by one, and goes to each better point at once
+    random      searches along random directions, until `patience` of them in succession gained nothing
 
     The axes are the dense features and the most frequent sparse ones; other weights stay as they are. L2 counts
     against the score, in points of the metric: l2 / 2 |weights - origin|^2 at the point that stands for an interval.
@@ -51,7 +51,7 @@ class LineSearch(Solver[Batch, Reals]):
 
     search: Literal["powell", "sequential", "random"] = "powell"
     restarts: int = 20
-    historic: bool = False  # start from what every earlier decoding iteration ended with, too
+    historic: bool = False  # start also from the final weights of every earlier decoding iteration
     around: bool = False  # random points in [w - 1, w + 1], w the weights to start from; otherwise in [-1, 1]
     directions: int = 0
     patience: int = 50
@@ -59,7 +59,7 @@ class LineSearch(Solver[Batch, Reals]):
     gain: float = 1e-6  # the least gain that counts, as a share of the score
     l2: float = 0.0
     seed: int = 0
-    threads: int = 0  # 0: one for each processor; the answer is the same for any number
+    threads: int = 0  # 0: one for each processor; the result is the same for any number
 
     def __post_init__(self) -> None:
         if self.search not in ("powell", "sequential", "random"):
@@ -101,7 +101,7 @@ class LineSearch(Solver[Batch, Reals]):
 
 
 class _Line(NamedTuple):
-    """A direction over the axes, the slope of every candidate along it, and who of each list has the least and most."""
+    """A direction over the axes, the candidates' slopes along it, and each list's candidates of extreme slopes."""
 
     direction: Reals
     slopes: Reals
@@ -110,7 +110,7 @@ class _Line(NamedTuple):
 
 
 def _axes(candidates: Candidates, sparse: int) -> NDArray[np.int64]:
-    """The dense features and the sparse ones with the most entries, the first of equals."""
+    """The dense features and the `sparse` most frequent sparse ones, in case of ties the first."""
     lists = candidates.lists
     shifts = np.repeat(lists.feature_bounds[:-1], np.diff(lists.entry_bounds[lists.bounds]))
     counts = np.bincount(lists.features[lists.entries + shifts], minlength=len(candidates.features))
@@ -122,7 +122,7 @@ def _axes(candidates: Candidates, sparse: int) -> NDArray[np.int64]:
 
 
 class _Ground:
-    """What all walks share: the lists, the axes, and how high any corpus stands."""
+    """What all walks share: the lists, the axes, and the metric as a height (higher is better)."""
 
     def __init__(self, batch: Batch, axes: NDArray[np.int64], weights: Reals, origin: Reals, l2: float) -> None:
         self.batch, self.axes, self.l2, self.origin = batch, axes, l2, origin
@@ -138,7 +138,7 @@ class _Ground:
         return _Line(direction, slopes, *self.extremes(slopes))
 
     def extremes(self, values: Reals) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Who of every list has the least and the greatest."""
+        """The candidates of least and of greatest value in every list."""
         bounds = self.batch.candidates.bounds
         least, most = np.empty((2, len(bounds) - 1), np.int64)
         _kernels.extremes(values, bounds, least, most)
@@ -164,7 +164,7 @@ class _Ground:
 
 
 class _Walk:
-    """One walk: where it stands, how high, and room for the kernels."""
+    """One walk: its weights, their height, and work arrays for the kernels."""
 
     def __init__(self, solver: LineSearch, ground: _Ground, random: np.random.Generator, weights: Reals) -> None:
         self.solver, self.ground, self.source = solver, ground, random
@@ -180,7 +180,7 @@ class _Walk:
         self.value = self.ground.value(weights, self.scores)
 
     def look(self, line: _Line) -> tuple[float, float]:
-        """How high the best interval of a line is, the one nearest to where the walk stands, and how far away."""
+        """The height and the distance of the best interval of a line; of equals, the nearest one."""
         bounds, room = self.ground.batch.candidates.bounds, (self.kept, self.starts, self.winners)
         count = _kernels.envelope(self.scores, *line[1:], self.highest, bounds, *room)
         order = np.argsort(self.starts[:count], kind=self.ground.sorting)
@@ -196,7 +196,7 @@ class _Walk:
         return float(heights[place]), float(spots[place])
 
     def go(self, line: _Line, height: float, spot: float) -> bool:
-        """Go there if it is a gain, and say whether it was."""
+        """Go there if that is a gain; return whether it was."""
         least = self.solver.gain * abs(self.value)
         if not height > self.value + least:
             return False

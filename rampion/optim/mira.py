@@ -22,13 +22,13 @@ Reals = NDArray[np.float64]
 class BatchMira(Solver[Batch, Reals]):
     """Passive-aggressive steps on a contrast whose cost is minus the gain in BLEU of a decaying pseudo-corpus.
 
-    The answer of an epoch is the mean of the weights after every visit to a segment since the first epoch.
+    The result of an epoch is the mean of the weights after every visit to a segment since the first epoch.
     """
 
     cap: float = 0.01
     epochs: int = 60
     decay: float = 0.999
-    background: Literal["hope", "model"] = "hope"  # whose statistics the pseudo-corpus takes in
+    background: Literal["hope", "model"] = "hope"  # the candidate whose statistics are added to the pseudo-corpus
     seed: int = 0
 
     def __post_init__(self) -> None:

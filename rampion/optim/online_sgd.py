@@ -1,6 +1,6 @@
 """Online passes over relevant sets (S10.7): a step after every segment, exact and sequential inside a shard.
 
-Orders come from seed, iteration and epoch alone, and shards are a setting of the run: threads change no bit.
+Orders follow from seed, iteration and epoch alone, and shards are a setting of the run, so threads change no bit.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Offsets = NDArray[np.int64]
 
 
 class SetWeights(NamedTuple):
-    """Weights over packed sets, by place and of real-valued features, and what the epoch that led to them met."""
+    """Weights over packed sets, by place and of real-valued features, and figures of the epoch that led to them."""
 
     places: Singles
     own: Reals
@@ -46,21 +46,21 @@ class SetWeights(NamedTuple):
             return float(self.places.sum(dtype=np.float64)) + float(self.own.sum(dtype=np.float64))
 
 
-# Takes all shards, in order, through an epoch (0, 1, …) that begins at these weights. What it yields first belongs to
-# the caller; the arrays of other shards last until the next is asked for.
+# A function (epoch, weights) that runs one epoch (0, 1, …) of all shards from these weights, and yields the result of
+# each shard in order. The first result's arrays belong to the caller; those of others last until the next one is made.
 Walk = Callable[[int, SetWeights], Iterable[SetWeights]]
 
 
 class SetBatch(Protocol):
-    """Packed sets that can be walked through: here, or by workers that have a shard each."""
+    """Packed sets to run epochs over: in this process, or on workers that have a shard each."""
 
     def walking(self, solver: OnlineSgd, loss: PackedLoss, weights: SetWeights) -> AbstractContextManager[Walk]:
-        """Be ready for the epochs of a solver that begin at these weights, which stay as they are."""
+        """Prepare for the epochs of a solver that start from these weights. The weights are not changed."""
         ...
 
 
 class Room(NamedTuple):
-    """What a kernel needs for the largest segment: weights of its places, their sums, numbers for its candidates."""
+    """A kernel's work arrays for the largest segment: weights of its places, their sums, numbers of candidates."""
 
     found: Singles
     totals: Singles
@@ -80,7 +80,7 @@ class Room(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Here:
-    """Packed sets of this process, whose threads walk through a shard each."""
+    """Packed sets of this process; each thread runs a shard."""
 
     slabs: Slabs
     iteration: int = 0
@@ -108,9 +108,9 @@ class Here:
 
 @dataclass(frozen=True, slots=True)
 class OnlineSgd(Solver[SetBatch, SetWeights]):
-    """Stochastic gradient descent: `epochs` times through all segments in random order, each time another one.
+    """Stochastic gradient descent: `epochs` passes over all segments, each in a new random order.
 
-    The pull of L2 is l2 / 2 * |weights|^2 a segment, towards 0.
+    The regulariser is l2 / 2 * |weights|^2 for each segment.
     """
 
     form = "sets"
@@ -119,8 +119,8 @@ class OnlineSgd(Solver[SetBatch, SetWeights]):
     epochs: int = 40
     l2: float = 0.0
     seed: int = 0
-    shards: int = 1  # each goes its own way through an epoch; the weights after it are the mean
-    window: int = 0  # segments are shuffled in blocks of so many neighbours, for stores beyond memory; 0: freely
+    shards: int = 1  # parts of the segments that are run apart in an epoch; the weights after it are the mean
+    window: int = 0  # shuffle segments in blocks of `window` neighbours, for stores beyond memory; 0: shuffle freely
 
     def __post_init__(self) -> None:
         for name, least in {"epochs": 1, "seed": 0, "shards": 1, "window": 0}.items():
@@ -145,7 +145,7 @@ class OnlineSgd(Solver[SetBatch, SetWeights]):
         self, loss: Loss, batch: SetBatch, weights: SetWeights, origin: SetWeights | None = None,
         watch: Watcher[SetWeights] | None = None,
     ) -> SetWeights:  # fmt: skip
-        """The weights after all epochs; every shard goes through each of them from the mean of the one before."""
+        """The weights after all epochs. In each epoch every shard starts from the mean of the epoch before."""
         self.check(loss)
         if origin is not None and (origin.places.any() or origin.own.any()):
             raise RecipeError("OnlineSgd pulls weights to 0, and cannot pull them elsewhere: leave the origin out")
@@ -166,12 +166,12 @@ class OnlineSgd(Solver[SetBatch, SetWeights]):
         return list(pairwise(np.linspace(0, segments, self.shards + 1).astype(np.int64).tolist()))
 
     def orders(self, iteration: int, epoch: int, segments: int) -> Iterator[Offsets]:
-        """In which every shard visits its segments."""
+        """The order in which each shard visits its segments in this epoch."""
         random = np.random.default_rng((self.seed, iteration, epoch))
         return (self._order(random, *span) for span in self.spans(segments))
 
     def epoch(self, loss: PackedLoss, slabs: Slabs, order: Offsets, weights: SetWeights, room: Room) -> SetWeights:
-        """Take the weights, where they are, through the segments of order."""
+        """Run the segments in this order. The arrays of `weights` are changed in place."""
         places, own, *_ = weights
         pace = self.rate, self.rate * self.l2
         if loss.sense:
@@ -199,7 +199,7 @@ def prove(awake: int, width: int, weights: SetWeights) -> None:
 
 
 def paged(weights: Singles) -> Singles:
-    """A copy on huge pages, where the system has them: weights are read all over."""
+    """A copy on huge pages, where the system has them, because weights are read at random addresses."""
     memory = mmap.mmap(-1, max(1, weights.nbytes), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     with suppress(AttributeError, OSError):
         memory.madvise(mmap.MADV_HUGEPAGE)
@@ -210,7 +210,7 @@ def paged(weights: Singles) -> Singles:
 
 @np.errstate(over="ignore", invalid="ignore")
 def _mean(shards: Iterable[SetWeights]) -> SetWeights:
-    """Weights become their mean, summed in order; losses and visits are summed."""
+    """The mean of the shards' weights, summed in order, with the sums of their losses and visits."""
     each = iter(shards)
     places, own, objective, moved = next(each)
     objectives, visits = [objective], [moved]

@@ -1,4 +1,4 @@
-"""PRO: draw pairs, fit a linear classifier of their differences, go part of the way there (Hopkins & May 2011; S6)."""
+"""PRO: draw pairs, fit a linear classifier to their differences, move part of the way (Hopkins & May 2011; S6)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Reals = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Pro(Solver[Batch, Reals]):
-    """Rounds of: w minimises the loss of fresh pairs + (l2 / 2) |w|^2; weights <- psi w + (1 - psi) weights."""
+    """A round draws pairs, finds w of least loss + (l2 / 2) |w|^2, and sets weights <- psi w + (1 - psi) weights."""
 
     psi: float = 0.1
     rounds: int = 25

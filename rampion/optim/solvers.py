@@ -1,4 +1,4 @@
-"""How to get to small loss: Descent, the only training loop; LBFGS through SciPy; Cccp, Best, Annealed around others.
+"""Solvers: Descent, a (sub)gradient loop; Lbfgs, through SciPy; and Cccp, Best, Annealed, which call another solver.
 
 All minimise  sum of losses + (l2 / 2) |weights - origin|^2.
 """
@@ -24,7 +24,7 @@ Reals = NDArray[np.float64]
 class Descent(Solver[Batch, Reals]):
     """(Sub)gradient descent: a step after every segment (Algorithm 1's SSD), in any order, or after all.
 
-    Averaged, the answer is the mean of the weights after every visit to a segment, those that moved nothing too.
+    With `averaged`, the result is the mean of the weights after every visit to a segment, with or without a step.
     """
 
     update: Update
@@ -93,7 +93,7 @@ class Descent(Solver[Batch, Reals]):
 
 @dataclass(frozen=True, slots=True)
 class Cccp(Solver[Batch, Reals]):
-    """Rounds of: make the concave (up) side linear at the weights so far, then let the inner solver minimise (S4)."""
+    """Each round makes the concave (up) side linear at the present weights; the inner solver minimises that (S4)."""
 
     inner: Solver[Batch, Reals]
     rounds: int = 10
@@ -115,7 +115,7 @@ class Cccp(Solver[Batch, Reals]):
 
 @dataclass(frozen=True, slots=True)
 class Best(Solver[Batch, Reals]):
-    """Of the inner solver's rounds, the first whose choices score best on the very lists it learns from (S7.2)."""
+    """The best round of the inner solver: the first whose choices score highest on the training lists (S7.2)."""
 
     inner: Solver[Batch, Reals]
 
@@ -142,7 +142,7 @@ class Best(Solver[Batch, Reals]):
 
 @dataclass(frozen=True, slots=True)
 class Annealed(Solver[Batch, Reals]):
-    """Rounds of the inner solver that lower one number of the loss geometrically to its own value (S8).
+    """Runs of the inner solver in which one parameter of the loss falls geometrically to its own value (S8).
 
     `warmth` is Smith & Eisner's cooling of the entropy term; `temperature` their quenching, gamma = 1 / temperature.
     """
@@ -161,7 +161,7 @@ class Annealed(Solver[Batch, Reals]):
         self.inner.check(loss)
 
     def levels(self, coldest: float) -> list[float]:
-        """From `hot` above the loss's own number down to it."""
+        """The values of the parameter: from `coldest` + hot down to `coldest`."""
         return [coldest + self.hot * self.cooling**round_ for round_ in range(self.rounds - 1)] + [coldest]
 
     def solve(self, loss: Loss, batch: Batch, weights: Reals, origin: Reals, watch: Watch | None = None) -> Reals:
@@ -195,7 +195,7 @@ class Lbfgs(Solver[Batch, Reals]):
 
         self.check(loss)
         rounds = iter(range(1, self.steps + 1))
-        with threadpool_limits(1, user_api="blas"):  # more threads would spin, and sum in an order of their own
+        with threadpool_limits(1, user_api="blas"):  # more threads would only wait, and would sum in another order
             found = minimize(
                 lambda at: objective(loss, batch, at, origin, self.l2),
                 weights,

@@ -1,4 +1,4 @@
-"""How to move. An update knows no loss; L2 belongs to the solver, and what an update remembers to its State.
+"""Update rules. An update sees no loss. L2 belongs to the solver; what an update keeps between steps is its state.
 
 Online, segment by segment, an update is two numbers: step = min(cap, violation / (curvature |df|^2)).
 """
@@ -15,7 +15,7 @@ from rampion.threads import each
 
 Reals = NDArray[np.float64]
 
-PIECE = 1 << 16  # weights that a thread moves at a time, and that stay in its cache
+PIECE = 1 << 16  # weights that a thread updates at a time: few enough for its cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class AdaGrad:
     l1: float = 0.0
 
     def start(self, size: int) -> Reals:
-        """The sums of squared gradients."""
+        """The initial state: the sums of squared gradients, 0."""
         return np.zeros(size)
 
     def step(self, weights: Reals, gradient: Reals, value: float, state: Reals) -> None:
@@ -87,9 +87,9 @@ class RpropState(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rprop:
-    """Steps of their own size for every weight, against the gradient's sign: grown while the sign stays.
+    """A step size for every weight, against the sign of its gradient; it grows while the sign stays the same.
 
-    When it changes, the step shrinks, the weight goes back to before its last step, and the next step counts as a
+    When the sign changes, the step shrinks, the last step is undone, and the next step counts as a
     first one; without this the rule cycles (Riedmiller & Braun 1993; S11.3).
     """
 

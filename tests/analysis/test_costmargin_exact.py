@@ -235,7 +235,7 @@ def test_ties_go_to_the_first_candidate():
 
 @pytest.mark.parametrize("l2", [0.0, -1.0, np.inf, np.nan])
 def test_a_problem_needs_a_regulariser(l2):
-    with pytest.raises(RecipeError, match=r"l2 is \S+, and without a regulariser .* give one above 0"):
+    with pytest.raises(RecipeError, match=r"l2 is \S+; without a regulariser .* give one above 0"):
         draw(0, l2)
 
 

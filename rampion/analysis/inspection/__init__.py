@@ -1,4 +1,4 @@
-"""The doctor: what n-best lists can give a reranker, and what is wrong with them. Pure functions; nothing is printed.
+"""Inspection of n-best lists: what a reranker can gain, and what is wrong with them. Pure functions; no output.
 
 Quality is the metric turned so that higher is better; correlations are with it, within lists: both sides are centred
 on the mean of their list, because a reranker compares candidates of one list only.
@@ -33,7 +33,7 @@ Reals = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """What was found; findings stand worst first."""
+    """The result of `examine`; findings are sorted, the worst first."""
 
     counts: Counts
     diversity: Diversity
@@ -53,9 +53,12 @@ def examine(
     other: Candidates | None = None,
     top: int = 10,
 ) -> Examination:
-    """Examine lists, with their references and weights if there are any, and against the features of other lists.
+    """Examine lists.
 
-    Every dense feature gets a row, and the `top` sparse ones that most candidates have.
+    judge    references and a metric: without them, there are no scores and no correlations
+    weights  weights to check against the lists
+    other    lists that should have the same features, such as those of a test
+    top      how many of the most frequent sparse features get a row; every dense feature gets one
     """
     lists = _filled(candidates)
     batch = scores = split = None
@@ -84,7 +87,7 @@ def examine(
 
 
 def _filled(candidates: Candidates) -> Candidates:
-    """The segments that have candidates."""
+    """The lists without the empty ones."""
     filled = np.flatnonzero(np.diff(candidates.bounds))
     if not len(filled):
         raise InputError("the lists hold no candidates; give lists with at least one")
@@ -92,7 +95,7 @@ def _filled(candidates: Candidates) -> Candidates:
 
 
 def _refuse_transposed(judge: Judge) -> None:
-    """With other numbers of lists and references nothing can be scored, but the next move can be told."""
+    """Raise a helpful InputError if the references of another number of segments look transposed."""
     segments, given = len(judge.segments), len(judge.references)
     if given != segments and set(np.diff(judge.references.bounds).tolist()) == {segments}:
         raise InputError(

@@ -1,4 +1,4 @@
-"""The features: what each is worth within lists, and which are of no use."""
+"""Findings about features: the worth of each within lists, and useless or suspicious ones."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from rampion.store.candidates import Candidates
 Reals = NDArray[np.float64]
 Sums = tuple[Reals, Reals, Reals, Reals, Reals]
 
-LEAK = 0.98  # a correlation within lists that no honest feature comes near
-HUGE, APART = 1e6, 1e4  # a mean, and a ratio of standard deviations, that gradient methods do not survive
+LEAK = 0.98  # a correlation within lists that only a feature computed from the references reaches
+HUGE, APART = 1e6, 1e4  # a mean, and a ratio of standard deviations, with which gradient methods fail
 
 
 @dataclass(frozen=True, slots=True)
 class FeatureRow:
-    """`active`: share of candidates that have it; `within`: share of the variance that lies within lists."""
+    """A row of the table. active: share of candidates that have the feature; within: share of variance within lists."""
 
     name: str
     dense: bool
@@ -36,7 +36,7 @@ class FeatureRow:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """Features seen on one side only: which dense ones, and what share of the sparse."""
+    """Features that occur on one side only: names of the dense ones, and the share of the sparse ones."""
 
     dense_here: tuple[str, ...]
     dense_there: tuple[str, ...]
@@ -45,8 +45,10 @@ class Split:
 
 
 class Moments(NamedTuple):
-    """Of every feature: how many candidates have it, its mean, and sums over all candidates around two centres:
-    of squares around the mean, of squares and of products with the centred quality around the mean of its list.
+    """For every feature: the number of candidates that have it, its mean, and three sums over all candidates.
+
+    The sums are of squares around the mean; of squares around the mean of each list; and of products of the latter
+    differences with the quality, which is centred likewise.
     """
 
     held: Reals
@@ -58,17 +60,17 @@ class Moments(NamedTuple):
 
     @property
     def correlation(self) -> Reals:
-        """Within lists; nan for what does not vary there."""
+        """The correlation with quality within lists; nan for features that do not vary there."""
         return _ratio(self.joint, np.sqrt(self.inner * self.quality))
 
     @property
     def within(self) -> Reals:
-        """Share of the variance that lies within lists; nan for what does not vary."""
+        """The share of the variance that lies within lists; nan for features that do not vary."""
         return _ratio(self.inner, self.whole)
 
 
 def _ratio(part: Reals, whole: Reals) -> Reals:
-    """nan over 0."""
+    """part / whole, and nan where whole is 0."""
     return np.where(whole > 0, part / np.where(whole > 0, whole, 1.0), np.nan)
 
 
@@ -122,7 +124,7 @@ def _sparse(lists: Candidates, quality: Reals) -> Sums:
 
 
 def rows_of(lists: Candidates, moments: Moments, weights: Reals | None, top: int) -> tuple[FeatureRow, ...]:
-    """The dense features, and of the sparse the `top` that most candidates have."""
+    """Rows of all dense features, and of the `top` most frequent sparse ones."""
     width, n = lists.features.width, lists.size
     sparse = width + np.argsort(-moments.held[width:], kind="stable")[:top]
     return tuple(
@@ -152,7 +154,7 @@ def of_features(lists: Candidates, moments: Moments) -> Iterator[Finding]:
     for j in np.flatnonzero(np.abs(correlation) >= LEAK).tolist():
         yield Finding(
             "leak",
-            f"feature {names[j]!r} correlates {correlation[j]:+.3f} with the metric within lists: it seems to know the "
+            f"feature {names[j]!r} correlates {correlation[j]:+.3f} with the metric within lists: it seems to use the "
             "references, which no test will have; leave it out",
             feature=names[j],
         )
@@ -176,7 +178,7 @@ def of_features(lists: Candidates, moments: Moments) -> Iterator[Finding]:
 
 
 def _constant(lists: Candidates, moments: Moments) -> Iterator[Finding]:
-    """Dense ones each; sparse ones, of which some always are, if they are most."""
+    """Features that are constant within every list: each dense one; sparse ones only if most are."""
     names, width, constant = lists.features.names, lists.features.width, moments.inner == 0
     useless = "one value within every list, so no weight can change a choice; leave"
     for j in np.flatnonzero(constant[:width]).tolist():
@@ -201,7 +203,7 @@ def of_weights(lists: Candidates, weights: Reals) -> Iterator[Finding]:
 
 
 def split_of(lists: Candidates, moments: Moments, others: Candidates) -> Split:
-    """What every candidate has counts as dense, for stores that share a table of features may call it sparse."""
+    """Compare the features of two stores. A feature of every candidate counts as dense, even if stored as sparse."""
     (all_here, any_here), (all_there, any_there) = _presence(lists, moments), _presence(others, moments_of(others))
     sparse_here, sparse_there = any_here - all_here, any_there - all_there
     return Split(
@@ -213,7 +215,7 @@ def split_of(lists: Candidates, moments: Moments, others: Candidates) -> Split:
 
 
 def _presence(lists: Candidates, moments: Moments) -> tuple[set[str], set[str]]:
-    """The features of every candidate, and those of any."""
+    """The names of the features that every candidate has, and of those that any candidate has."""
     names = list(lists.features.names)
     everywhere, anywhere = np.flatnonzero(moments.held == lists.size), np.flatnonzero(moments.held)
     return {names[j] for j in everywhere.tolist()}, {names[j] for j in anywhere.tolist()}

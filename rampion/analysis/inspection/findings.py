@@ -1,4 +1,4 @@
-"""What can be wrong, worst first, and the sentence that says it."""
+"""Kinds of findings, the worst first, and findings as sentences."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ KINDS = (
     "ragged lists",
 )
 
-ENOUGH = 10  # cases; with fewer, chance decides
+ENOUGH = 10  # the least number of cases for a finding; fewer may be chance
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something wrong: one sentence with the next move, and where it stands first (candidates count from 0)."""
+    """A problem: a sentence with advice, and the first place where it occurs (candidates are counted from 0)."""
 
     kind: str
     sentence: str
@@ -44,7 +44,7 @@ class Finding:
 
 
 def where(lists: Candidates, i: int) -> tuple[str, int]:
-    """The segment of candidate i, and its place there."""
+    """The segment of candidate i, and the candidate's index in its list."""
     s = int(lists.bounds.searchsorted(i, side="right")) - 1
     return lists.segments[s], i - int(lists.bounds[s])
 

@@ -1,4 +1,4 @@
-"""The lists and their texts: sizes, repetition, diversity."""
+"""Findings about lists and their texts: sizes, repetition, diversity."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """`distinct` counts the different texts of every list."""
+    """Sizes of the lists. `distinct` counts the different texts within lists."""
 
     segments: int
     candidates: int
@@ -31,7 +31,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Diversity:
-    """Means over lists: share of the texts that are distinct, word edit distance (0 to 1) of the first to others."""
+    """Means over lists: the share of distinct texts, and the word edit distance (0 to 1) of first to others."""
 
     distinct: float
     distance: float | None
@@ -56,12 +56,12 @@ def diversity_of(lists: Candidates, distinct: Rows) -> Diversity:
 
 
 def text_ids(lists: Candidates) -> Rows:
-    """A number for every different text."""
+    """An id for the text of every candidate; equal texts have equal ids."""
     return Names().intern_all(lists.texts)
 
 
 def distinct_of(lists: Candidates, ids: Rows) -> Rows:
-    """How many different texts every list holds."""
+    """The number of different texts of every list."""
     size = len(ids)
     return np.bincount(np.unique(_owners(lists) * size + ids) // size, minlength=len(lists.segments))
 
@@ -71,7 +71,7 @@ def _owners(lists: Candidates) -> Rows:
 
 
 def _distance(lists: Candidates, sample: int = 200, others: int = 4) -> float | None:
-    """The mean over a seeded sample of lists."""
+    """The mean edit distance of first texts to `others` texts, over a seeded sample of lists."""
     from rapidfuzz.distance import Levenshtein
 
     rng = np.random.default_rng(0)
@@ -85,7 +85,7 @@ def _distance(lists: Candidates, sample: int = 200, others: int = 4) -> float | 
 
 
 def of_lists(candidates: Candidates, lists: Candidates, ids: Rows, distinct: Rows) -> Iterator[Finding]:
-    """`lists` are the candidates without the segments that have none."""
+    """Findings about sizes and metric columns. `lists` are the candidates without empty lists."""
     empty = np.flatnonzero(np.diff(candidates.bounds) == 0)
     if len(empty):
         yield Finding(
@@ -134,7 +134,7 @@ def _ragged(lists: Candidates) -> Iterator[Finding]:
 
 
 def _repeated(lists: Candidates, ids: Rows, distinct: Rows) -> Iterator[Finding]:
-    """Equal features have equal scores under any weights."""
+    """Findings about repeated candidates and poor lists. Equal features have equal scores under any weights."""
     sizes = np.diff(lists.bounds)
     scores = lists.score(np.random.default_rng(0).standard_normal(len(lists.features)))
     keys = np.stack([_owners(lists), ids, scores])

@@ -1,4 +1,4 @@
-"""What a reranker could reach: the oracle and the worst by depth, and where the best candidates stand."""
+"""What a reranker could reach: oracle and worst scores by depth of the list, and ranks of the best candidates."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DEPTHS = (1, 5, 10, 50)
 
 @dataclass(frozen=True, slots=True)
 class Depth:
-    """The best and the worst corpus that the first k candidates of every list can make; k None is all of them."""
+    """The best and the worst corpus score with the first k candidates of every list; k None is all of them."""
 
     k: int | None
     oracle: float
@@ -29,7 +29,7 @@ class Depth:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where an order puts the best candidate of a list, counted from 1, and how often it stands first."""
+    """The ranks, from 1, of the best candidates in an order of the lists, and how often they are first."""
 
     order: str
     mean: float
@@ -39,7 +39,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Corpus scores: as listed, as the weights choose, and by chance (of the mean statistics of every list)."""
+    """Corpus scores: of the first candidates, of the weights' choices, and of random choices (mean statistics)."""
 
     metric: str
     signature: str
@@ -80,7 +80,7 @@ def _depth(batch: Batch, rank: NDArray[np.int64], k: int | None) -> Depth:
 
 
 def _place(name: str, scores: Reals, stakes: Stakes) -> Place:
-    """The first place of a candidate of least cost when every list is sorted by scores."""
+    """The rank of the first candidate of least cost when every list is sorted by `scores`."""
     starts, sizes = stakes.bounds[:-1], np.diff(stakes.bounds)
     costs = stakes.costs[np.lexsort((-scores, np.repeat(np.arange(len(sizes)), sizes)))]
     best = costs == np.repeat(np.minimum.reduceat(costs, starts), sizes)
