@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rampion.console import note
 from rampion.errors import InputError, RecipeError
@@ -13,6 +13,7 @@ from rampion.errors import InputError, RecipeError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rampion.formats.references import Records
     from rampion.store.candidates import Candidates
     from rampion.store.features import Features, Weights
     from rampion.store.text import References, Texts
@@ -21,30 +22,39 @@ if TYPE_CHECKING:
 OF_DECODERS = ("k", "iterations", "still")  # settings that lists from files leave without effect
 
 
-def read_runs(paths: Sequence[str], lenient: bool) -> list[Candidates]:
-    """The lists of every file, all with the same features."""
+class Runs(NamedTuple):
+    """The lists of every file, all with the same features; what JSONL ones say of references, if any is one."""
+
+    lists: list[Candidates]
+    records: Records | None
+
+
+def read_runs(paths: Sequence[str], lenient: bool) -> Runs:
+    """The lists of every file, and what they hold of references."""
     from rampion.formats import is_store, read_lists, store
     from rampion.store.candidates import Candidates
 
     if is_store(paths):
-        return [store.read(paths[0])]
+        return Runs([store.read(paths[0])], None)
     files = read_lists(paths, lenient=lenient)
     for path, skipped in zip(paths, files.skipped, strict=True):
         if skipped.count:
             note(f"{path}: skipped {skipped.count} lines; the first: {skipped.first}")
-    return Candidates.from_rows(files.names, files.runs)
+    return Runs(Candidates.from_rows(files.names, files.runs), next(iter(files.records), None))
 
 
-def references_of(segments: Texts, lists: Sequence[str], refs: Sequence[str] | None, metric: str) -> References | None:
+def references_of(
+    segments: Texts, records: Records | None, refs: Sequence[str] | None, metric: str
+) -> References | None:
     """The references of the segments: from their files, or from the JSONL lists; a metric column needs none."""
-    from rampion.formats import jsonl_lists, references
+    from rampion.formats import references
 
     if refs:
         return references.read(refs, segments)
     if metric.startswith("metric:"):
         return None
-    if holding := jsonl_lists(lists):
-        return references.read(holding[:1], segments)
+    if records:
+        return records.references(segments)
     raise InputError(f"the metric {metric} needs references; name them with --refs, or choose --metric metric:COLUMN")
 
 

@@ -56,23 +56,22 @@ def inspect(
     """Examine lists: oracle scores, diversity, what each feature is worth, and what is wrong."""
     from rampion.analysis.inspection import examine
     from rampion.errors import InputError
-    from rampion.formats import jsonl_lists
     from rampion.training.loop import absorbed
     from rampion.training.policies import Merge
     from rampion.training.tuning import judge
 
-    runs = read_runs(lists, lenient)
+    runs, records = read_runs(lists, lenient)
     merged = runs[0] if len(runs) == 1 else absorbed(Merge(), runs)
     arbiter = None
     try:
-        if refs or metric or jsonl_lists(lists):
-            arbiter = judge(merged, references_of(merged.segments, lists, refs, metric or "bleu"), metric or "bleu")
+        if refs or metric or records:
+            arbiter = judge(merged, references_of(merged.segments, records, refs, metric or "bleu"), metric or "bleu")
     except InputError as error:
         if refs or metric:
             raise
         console.note(f"examined without references: {error}")
     learnt = read_weights(weights).onto(merged.features, lenient=lenient) if weights else None
-    others = read_runs([other], lenient)[0] if other else None
+    others = read_runs([other], lenient).lists[0] if other else None
     found = examine(merged, arbiter, learnt, others, top)
     if as_json:
         console.show_json(found.as_dict())

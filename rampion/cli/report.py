@@ -148,7 +148,7 @@ def _results(path: Path) -> Mapping[str, Any]:
 
 def _judged(folder: RunFolder) -> tuple[Judged | None, str]:
     """The lists as the run saw them, and the weights of its rounds; or why they cannot be seen again."""
-    from rampion.apps.inputs import read_runs, references_of
+    from rampion.apps.inputs import Runs, read_runs, references_of
     from rampion.formats import store
     from rampion.report.explorer import CHOSEN, Judged
     from rampion.training.loop import absorbed
@@ -159,9 +159,10 @@ def _judged(folder: RunFolder) -> tuple[Judged | None, str]:
     decoded = sorted((folder.path / "lists").glob("*.store"))  # of a loop with a decoder, all that it has listed
     if trouble := folder.changed([*lists, *refs]) or ("" if lists or decoded else "the run has kept no lists"):
         return None, f"There is no explorer: {trouble}."
-    runs = read_runs(lists, config["lenient"]) if lists else [store.read(path) for path in decoded]
+    read = read_runs(lists, config["lenient"]) if lists else Runs([store.read(path) for path in decoded], None)
+    runs = read.lists
     kept = absorbed(policy_named(config["policy"] if lists else "merge"), runs)
-    truth = references_of(segments_of(runs), lists, refs, config["metric"])
+    truth = references_of(segments_of(runs), read.records, refs, config["metric"])
     arbiter = judge(segments_of(runs), truth, config["metric"], config["alpha"], listed=config["base"] == "listed")
     if not (weights := _rounds(folder, kept.features)):
         return None, "There is no explorer: the run has no weights yet."

@@ -63,12 +63,12 @@ def rerank(
 
     if out == reordered == "-":
         raise InputError("the best candidates and --lists cannot both go to stdout; name a file with --out")
-    runs = read_runs(lists, lenient)
+    runs, records = read_runs(lists, lenient)
     merged = runs[0] if len(runs) == 1 else absorbed(Merge(), runs)
     learnt = weights_for(merged.features, weights, lenient)
     judged = refs or metric
     if judged:
-        references = references_of(merged.segments, lists, refs, metric or "bleu")
+        references = references_of(merged.segments, records, refs, metric or "bleu")
         arbiter = judge(merged, references, metric or "bleu", listed=listed)
         found = standing(arbiter.batch(merged), learnt.vector)
     best = merged.texts.take(pick(merged, learnt, listed=listed))

@@ -33,7 +33,7 @@ def pack(
     from rampion.training.loop import absorbed
     from rampion.training.policies import Merge
 
-    runs = read_runs(lists, lenient)
+    runs = read_runs(lists, lenient).lists
     merged = runs[0] if len(runs) == 1 else absorbed(Merge(), runs)
     store.write(out, merged)
     typer.echo(

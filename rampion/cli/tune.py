@@ -203,11 +203,13 @@ def tune(
         raise RecipeError(f"--shards {shards}: is for one recipe at a time, with one value of every setting")
     measure = named(chosen.metric)
     policy_named(policy)
-    runs = read_runs(lists, lenient)
-    references = references_of(segments_of(runs), lists, refs, chosen.metric)
+    runs, records = read_runs(lists, lenient)
+    references = references_of(segments_of(runs), records, refs, chosen.metric)
     start = weights_for(runs[0].features, weights, lenient) if weights else None
-    held = read_runs(dev, lenient) if dev else None
-    held_references = references_of(segments_of(held), dev, dev_refs, chosen.metric) if held and dev else None
+    held, held_references = None, None
+    if dev:
+        held, records = read_runs(dev, lenient)
+        held_references = references_of(segments_of(held), records, dev_refs, chosen.metric)
     asked = {
         "recipe": recipe, "lists": lists, "refs": refs or [], "weights": weights, "policy": policy,
         "dev": dev or [], "dev_refs": dev_refs or [], "lenient": lenient, "shards": shards, "executor": executor,

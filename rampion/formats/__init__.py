@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -192,11 +192,15 @@ def save_nbest(path: FilePath, lists: Candidates, references: References | None 
 
 
 class ListFiles(NamedTuple):
-    """The rows of every file, with ids of one table of feature names; `skipped` is empty unless read leniently."""
+    """The rows of every file, with ids of one table of feature names; `skipped` is empty unless read leniently.
+
+    `records` is what each JSONL file says of references.
+    """
 
     names: Names
     runs: list[list[Rows]]
     skipped: list[Skipped]
+    records: list[references.Records]
 
 
 def is_store(paths: Sequence[FilePath]) -> bool:
@@ -204,24 +208,22 @@ def is_store(paths: Sequence[FilePath]) -> bool:
     return len(paths) == 1 and head(paths[0]).startswith(container.NAME)
 
 
-def jsonl_lists(paths: Sequence[FilePath]) -> list[FilePath]:
-    """Which of these lists are JSONL, and may hold references."""
-    return [path for path in paths if shown(path) != "<stdin>" and head(path).lstrip().startswith(b"{")]
-
-
 def read_lists(paths: Sequence[FilePath], *, lenient: bool = False) -> ListFiles:
     """Read n-best files of any format: stores, JSONL, Moses lists. All must be of one system, unless read leniently."""
     names = Names()
     labels = Labels(names)
-    files = ListFiles(names, [], [Skipped() for _ in paths])
+    files = ListFiles(names, [], [Skipped() for _ in paths], [])
     for path, skipped in zip(paths, files.skipped, strict=True):
         start = head(path)
         if start.startswith(container.NAME):
             candidates = store.read(path)
             files.runs.append([_renamed(candidates.rows(), candidates.features.names, names)])
+        elif start.lstrip().startswith(b"{"):
+            referred: list[tuple[int, Any]] = []
+            files.runs.append(list(jsonl.read(path, labels, skipped if lenient else None, referred)))
+            files.records.append(references.Records(path, referred))
         else:
-            format_ = jsonl if start.lstrip().startswith(b"{") else nbest
-            files.runs.append(list(format_.read(path, labels, skipped if lenient else None)))
+            files.runs.append(list(nbest.read(path, labels, skipped if lenient else None)))
     if not lenient:
         _same_system(paths, files)
     return files

@@ -16,14 +16,22 @@ from rampion.store.text import References, Texts
 _RUN = 10_000  # hypotheses that make a run of rows
 
 
-def read(path: FilePath, labels: Labels, skipped: Skipped | None = None) -> Iterator[Rows]:
-    """The candidates, whole segments at a time. A bad line is an error, or, with `skipped`, left out and counted."""
+def read(
+    path: FilePath, labels: Labels, skipped: Skipped | None = None, referred: list[tuple[int, Any]] | None = None
+) -> Iterator[Rows]:
+    """The candidates, whole segments at a time. A bad line is an error, or, with `skipped`, left out and counted.
+
+    What records say of references is added to `referred`, with the number of their line; nobody has looked at it yet.
+    """
     builder = Builder(labels, shown(path))
     for line, text in lines(path, skipped):
         if not text:
             continue
         try:
-            builder.add(parsed(text))
+            record = parsed(text)
+            builder.add(record)
+            if referred is not None and "refs" in record:
+                referred.append((line, {"id": record["id"], "refs": record["refs"]}))
         except WrongError as wrong:
             error = FormatError.at(shown(path), line, str(wrong))
             if skipped is None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from rampion.errors import FormatError, InputError
 from rampion.formats.files import FilePath, head, lines, replacing, shown
@@ -12,6 +14,18 @@ from rampion.store.records import WrongError, references_in, segment_id
 from rampion.store.text import References, Texts
 
 _NUMBER = re.compile(r"\d{1,18}")
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """What the records of JSONL lists say of references, with the numbers of their lines."""
+
+    path: FilePath
+    records: Iterable[tuple[int, Any]]
+
+    def references(self, segments: Texts) -> References:
+        """The references of the segments, in their order."""
+        return _by_id(self.path, _referred(self.path, self.records), segments)
 
 
 def read(paths: Sequence[FilePath], segments: Texts, *, aligned: bool = False) -> References:
@@ -23,7 +37,7 @@ def read(paths: Sequence[FilePath], segments: Texts, *, aligned: bool = False) -
     if len(paths) == 1:
         start = head(paths[0])
         if start.lstrip().startswith(b"{"):
-            return _by_id(paths[0], _records(paths[0]), segments)
+            return Records(paths[0], _records(paths[0])).references(segments)
         if b" ||| " in start.split(b"\n", 1)[0]:
             return _by_id(paths[0], _labelled(paths[0]), segments)
     files = [[text for _, text in lines(path)] for path in paths]
@@ -81,14 +95,22 @@ def _labelled(path: FilePath) -> dict[str, list[str]]:
     return found
 
 
-def _records(path: FilePath) -> dict[str, list[str]]:
-    """The "refs" of JSONL records."""
-    found: dict[str, list[str]] = {}
+def _records(path: FilePath) -> Iterator[tuple[int, Any]]:
+    """The records of JSONL lists, with the numbers of their lines."""
     for line, text in lines(path):
         if text:
             try:
-                record = parsed(text)
-                found.setdefault(segment_id(record), []).extend(references_in(record))
+                yield line, parsed(text)
             except WrongError as wrong:
                 raise FormatError.at(shown(path), line, str(wrong)) from wrong
+
+
+def _referred(path: FilePath, records: Iterable[tuple[int, Any]]) -> dict[str, list[str]]:
+    """The "refs" of records."""
+    found: dict[str, list[str]] = {}
+    for line, record in records:
+        try:
+            found.setdefault(segment_id(record), []).extend(references_in(record))
+        except WrongError as wrong:
+            raise FormatError.at(shown(path), line, str(wrong)) from wrong
     return found

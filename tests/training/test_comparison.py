@@ -14,6 +14,7 @@ from problems import toy
 from rampion.decoder.text.toy import task
 
 from rampion.errors import RecipeError, TuningError
+from rampion.metrics.judging import Judge
 from rampion.training.comparison import random, ranked, sweep
 from rampion.training.loop import ignore
 from rampion.training.recipes import RECIPES, recipe_named
@@ -141,3 +142,25 @@ def test_refusals(lists, tmp_path, arguments, message):
     assert not (tmp_path / "out").exists()
     with pytest.raises(RecipeError):
         recipe_named("ramp9")
+
+
+def test_lists_that_hold_references_are_parsed_once(lists, tmp_path, monkeypatch):
+    """And so they may come from a pipe."""
+    counted = []
+    monkeypatch.setattr("rampion.formats.jsonl.parsed", lambda text: counted.append(text) or json.loads(text))
+    code, _, err = rampion("tune", lists, "--out", tmp_path / "named")
+    assert code == 0, err
+    content = lists.read_bytes()
+    assert len(counted) == len(content.splitlines())
+    code, _, err = rampion("tune", "-", "--out", tmp_path / "piped", stdin=content)
+    assert code == 0, err
+    assert (tmp_path / "piped" / "weights.txt").read_bytes() == (tmp_path / "named" / "weights.txt").read_bytes()
+
+
+def test_a_sweep_judges_its_lists_once_a_metric(monkeypatch):
+    asked = []
+    whole = Judge.batch
+    monkeypatch.setattr(Judge, "batch", lambda self, lists: asked.append(self.metric.name) or whole(self, lists))
+    recipes = {name: RECIPES[name] for name in ("rampion", "mira-sentence", "risk")}
+    assert all(trial.runs for trial in sweep(recipes, [1, 2], Task(*toy()), lambda label, recipe: ignore))
+    assert len(asked) == 1
