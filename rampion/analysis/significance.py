@@ -72,7 +72,27 @@ class Randomised(NamedTuple):
 
 
 def spread(metric: Scored, statistics: NDArray[Any]) -> Spread:
-    """Mean, standard deviation, extremes and median of the runs' scores."""
+    """Mean, standard deviation, extremes and median of the scores of several runs.
+
+    Parameters
+    ----------
+    metric : Metric
+        What makes scores of sums of statistics.
+    statistics : numpy.ndarray
+        The statistics of a system, [runs, segments, width].
+
+    Returns
+    -------
+    Spread
+        The numbers; sd is NaN for one run.
+
+    Examples
+    --------
+    >>> from rampion.analysis.significance import spread
+    >>> runs = np.array([[[1, 4], [0, 4]], [[2, 4], [2, 4]]])
+    >>> spread(rampion.metric("wer"), runs).mean
+    31.25
+    """
     scores = metric.scores(_runs(statistics).sum(axis=1))
     sd = scores.std(ddof=1) if len(scores) > 1 else np.nan
     return Spread(*map(float, (scores.mean(), sd, scores.min(), scores.max(), np.median(scores))))
@@ -81,7 +101,38 @@ def spread(metric: Scored, statistics: NDArray[Any]) -> Spread:
 def bootstrap(
     metric: Scored, statistics: NDArray[Any], samples: int = 1000, seed: int = 0, level: float = 0.95
 ) -> Interval:
-    """The score of a system, and its interval over segments drawn with replacement (Koehn 2004)."""
+    """The score of a system, and its interval over segments drawn with replacement (Koehn 2004).
+
+    Parameters
+    ----------
+    metric : Metric
+        What makes scores of sums of statistics.
+    statistics : numpy.ndarray
+        The statistics of the system, [segments, width] or [runs, segments, width].
+    samples : int
+        How often segments are drawn.
+    seed : int
+        The seed of the draws.
+    level : float
+        The share of the samples that the interval holds.
+
+    Returns
+    -------
+    Interval
+        The score and the bounds of its interval.
+
+    Raises
+    ------
+    InputError
+        If the statistics have another shape.
+
+    Examples
+    --------
+    >>> from rampion.analysis.significance import bootstrap
+    >>> found = bootstrap(rampion.metric("wer"), np.array([[1, 4], [0, 4], [2, 4], [1, 4]]))
+    >>> found.score, found.low <= found.score <= found.high
+    (25.0, True)
+    """
     rows = _runs(statistics).sum(axis=0)
     resampled = metric.scores(_drawn(rows, samples, seed))
     return Interval(float(metric.scores(rows.sum(axis=0)[np.newaxis])[0]), *_bounds(resampled, level))
@@ -90,7 +141,38 @@ def bootstrap(
 def paired_bootstrap(
     metric: Scored, first: NDArray[Any], second: NDArray[Any], samples: int = 1000, seed: int = 0, level: float = 0.95
 ) -> Bootstrapped:
-    """The gain of the second system over the first, with the same segments in both samples."""
+    """The gain of the second system over the first, with the same segments in both samples.
+
+    Parameters
+    ----------
+    metric : Metric
+        What makes scores of sums of statistics.
+    first, second : numpy.ndarray
+        The statistics of the systems, [segments, width] or [runs, segments, width].
+    samples : int
+        How often segments are drawn.
+    seed : int
+        The seed of the draws.
+    level : float
+        The share of the samples that the interval holds.
+
+    Returns
+    -------
+    Bootstrapped
+        The gain, its interval, and two p-values of no gain.
+
+    Raises
+    ------
+    InputError
+        If the statistics do not fit together.
+
+    Examples
+    --------
+    >>> from rampion.analysis.significance import paired_bootstrap
+    >>> first, second = np.array([[2, 4], [1, 4], [2, 2]]), np.array([[1, 4], [1, 4], [0, 2]])
+    >>> paired_bootstrap(rampion.metric("wer"), first, second).score
+    -30.0
+    """
     one, two = _paired(first, second)
     rows = np.hstack([one.sum(axis=0), two.sum(axis=0)])
     totals = np.vstack([rows.sum(axis=0), _drawn(rows, samples, seed)])
@@ -105,9 +187,37 @@ def paired_bootstrap(
 def randomisation(
     metric: Scored, first: NDArray[Any], second: NDArray[Any], trials: int = 10_000, seed: int = 0
 ) -> Randomised:
-    """The gain of the second over the first, and its p-value by approximate randomisation (S12.1).
+    """The gain of the second system over the first, and its p-value by approximate randomisation (S12.1).
 
     If there are no more different deals than `trials`, each is tried once, and p is exact.
+
+    Parameters
+    ----------
+    metric : Metric
+        What makes scores of sums of statistics.
+    first, second : numpy.ndarray
+        The statistics of the systems, [segments, width] or [runs, segments, width], of as many runs each.
+    trials : int
+        The number of deals.
+    seed : int
+        The seed of the deals.
+
+    Returns
+    -------
+    Randomised
+        The gain, the p-value of no gain, the number of deals, and whether they are all there are.
+
+    Raises
+    ------
+    InputError
+        If the statistics do not fit together.
+
+    Examples
+    --------
+    >>> from rampion.analysis.significance import randomisation
+    >>> first, second = np.array([[2, 4], [1, 4], [2, 2]]), np.array([[1, 4], [1, 4], [0, 2]])
+    >>> randomisation(rampion.metric("wer"), first, second)
+    Randomised(score=-30.0, p=0.5, deals=4, exact=True)
     """
     one, two = _paired(first, second)
     if len(one) != len(two):

@@ -151,8 +151,9 @@ def save_weights(path: FilePath, weights: Weights) -> None:
     Examples
     --------
     >>> rampion.save_weights("some.weights", rampion.Weights.from_dict({"LM": 0.5}))
-    >>> print(open("some.weights").read(), end="")
-    LM= 0.5
+    >>> from pathlib import Path
+    >>> Path("some.weights").read_text()
+    'LM= 0.5\\n'
     """
     weight_files.write(path, weights)
 

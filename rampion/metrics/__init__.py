@@ -52,7 +52,31 @@ METRICS: dict[str, tuple[Bleu | Chrf | Ter | Wer, Options]] = {
 
 
 def metric(spec: str) -> Metric:
-    """The metric of NAME[:OPTION[,OPTION...]]; metric:COLUMN[,lower] is a numeric column (where lower is better)."""
+    """The metric of that name.
+
+    Parameters
+    ----------
+    spec : str
+        NAME or NAME:OPTION,OPTION,...: "bleu", "bleu:13a,lc", "chrf++", "ter", "wer:char"; or "metric:COLUMN" for a
+        column of numbers that came with the candidates, "metric:COLUMN,lower" if lower is better.
+
+    Returns
+    -------
+    Metric
+        The metric.
+
+    Raises
+    ------
+    RecipeError
+        If there is no such metric or option.
+
+    Examples
+    --------
+    >>> rampion.metric("bleu:13a,lc")
+    Bleu(smoothing='lin-och', brevity='clipped', shortest=False, tokeniser='13a', lowercase=True)
+    >>> rampion.metric("chrf").score(["a dog"], ["a dog"])
+    100.0
+    """
     name, _, rest = spec.partition(":")
     if name == "metric" and rest:
         column, comma, last = rest.rpartition(",")

@@ -24,7 +24,26 @@ Vector = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Bleu(Metric):
-    """Smoothing and brevity shape the value of a sentence; the score of a corpus is sacrebleu's in any case."""
+    """BLEU. Smoothing and brevity shape the value of a sentence; the score of a corpus is sacrebleu's in any case.
+
+    Parameters
+    ----------
+    smoothing : {"lin-och", "moses", "floor", "he-deng", "exp", "raw"}
+        What is done about n-grams without a match.
+    brevity : {"clipped", "unclipped", "bp+1", "nobp"}
+        The brevity penalty of a sentence.
+    shortest : bool
+        Whether the length of the shortest reference counts (NIST), not that of the closest.
+    tokeniser : {"none", "13a", "intl", "char", "zh"}
+        The tokeniser of sacrebleu.
+    lowercase : bool
+        Whether to ignore case.
+
+    Examples
+    --------
+    >>> rampion.metrics.Bleu(tokeniser="13a").score(["The cat sat on a mat."], ["The cat sat on a mat."])
+    100.0
+    """
 
     smoothing: Literal["lin-och", "moses", "floor", "he-deng", "exp", "raw"] = "lin-och"
     brevity: Literal["clipped", "unclipped", "bp+1", "nobp"] = "clipped"
@@ -34,10 +53,12 @@ class Bleu(Metric):
 
     @property
     def name(self) -> str:
+        """The name that reports show."""
         return "BLEU"
 
     @property
     def higher_is_better(self) -> bool:
+        """True."""
         return True
 
     def statistics(

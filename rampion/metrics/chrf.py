@@ -21,7 +21,24 @@ _MARKED = re.compile(r"(?<!\S)(?:(\S+)([{0}])|([{0}])(\S+))(?!\S)".format(re.esc
 
 @dataclass(frozen=True, slots=True)
 class Chrf(Metric):
-    """A candidate is held against the reference that gives it the best F score, the first of equals."""
+    """chrF and chrF++. A candidate is held against the reference that gives it the best score, the first of equals.
+
+    Parameters
+    ----------
+    word_order : int
+        The longest n-gram of words; 2 makes chrF++.
+    character_order : int
+        The longest n-gram of characters.
+    beta : int
+        How much recall weighs against precision.
+    lowercase : bool
+        Whether to ignore case.
+
+    Examples
+    --------
+    >>> round(rampion.metrics.Chrf().score(["a dog"], ["the dog"]), 2)
+    31.25
+    """
 
     word_order: int = 0
     character_order: int = 6
@@ -30,10 +47,12 @@ class Chrf(Metric):
 
     @property
     def name(self) -> str:
+        """The name that reports show."""
         return f"chrF{self.beta}{'+' * self.word_order}"
 
     @property
     def higher_is_better(self) -> bool:
+        """True."""
         return True
 
     def statistics(
@@ -61,10 +80,29 @@ class Chrf(Metric):
             layers.append(words(names, mapped(_marks_apart, texts), segments))
         return layers
 
-    def scores(self, statistics: NDArray[Any]) -> NDArray[np.float64]:
-        """F in percent, of precision and recall averaged over the orders both have; sacrebleu's very operations."""
-        precision, recall, orders = np.zeros((3, len(statistics)))
-        columns = statistics.T.astype(np.float64)
+    def scores(self, totals: NDArray[Any]) -> NDArray[np.float64]:
+        """The reported scores of many sums of totals: F in percent, by sacrebleu's very operations.
+
+        Precision and recall are averaged over the orders that both sides have.
+
+        Parameters
+        ----------
+        totals : numpy.ndarray
+            A sum a row.
+
+        Returns
+        -------
+        numpy.ndarray of float64
+            A score a row.
+
+        Examples
+        --------
+        >>> chrf = rampion.metric("chrf")
+        >>> chrf.scores(chrf.statistics(lists.texts, lists.bounds, references)).round(1).tolist()
+        [25.6, 100.0, 42.3, 100.0]
+        """
+        precision, recall, orders = np.zeros((3, len(totals)))
+        columns = totals.T.astype(np.float64)
         for found, known, matching in zip(columns[::3], columns[1::3], columns[2::3], strict=True):
             both = (found > 0) & (known > 0)
             precision += matching / np.where(both, found, np.inf)

@@ -16,13 +16,27 @@ from rampion.store.text import References, Texts
 
 @dataclass(frozen=True, slots=True)
 class Column(Metric):
-    """The score is the mean of the column, on its own scale."""
+    """A number that came with every candidate; the score is the mean of the column, on its own scale.
+
+    Parameters
+    ----------
+    column : str
+        The name of the column.
+    higher_is_better : bool
+        False of error rates.
+
+    Examples
+    --------
+    >>> rampion.metric("metric:is_correct")
+    Column(column='is_correct', higher_is_better=True)
+    """
 
     column: str
     higher_is_better: bool = True
 
     @property
     def name(self) -> str:
+        """The name of the column."""
         return self.column
 
     def statistics(

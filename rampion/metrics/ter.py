@@ -20,7 +20,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Ter(Metric):
-    """A millisecond for each distinct candidate of a segment; `progress` is told (candidates done, all candidates)."""
+    """TER, by sacrebleu itself: about a millisecond for each distinct candidate of a segment.
+
+    Parameters
+    ----------
+    cased : bool
+        Whether case matters.
+    normalised : bool
+        Whether to tokenise.
+    no_punctuation : bool
+        Whether to leave punctuation out.
+    asian : bool
+        Whether to split Asian characters.
+    progress : callable, optional
+        It is called with the number of candidates done and that of all.
+
+    Examples
+    --------
+    >>> rampion.metrics.Ter().score(["sat the cat", "a dog"], ["the cat sat", "a dog"])
+    20.0
+    """
 
     cased: bool = False
     normalised: bool = False
@@ -30,10 +49,12 @@ class Ter(Metric):
 
     @property
     def name(self) -> str:
+        """The name that reports show."""
         return "TER"
 
     @property
     def higher_is_better(self) -> bool:
+        """False: TER is an error rate."""
         return False
 
     def statistics(

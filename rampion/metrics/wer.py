@@ -19,7 +19,22 @@ from rampion.store.text import References, Texts
 
 @dataclass(frozen=True, slots=True)
 class Wer(Metric):
-    """Reversed it is 1 - WER, not clamped: a candidate may be worth less than 0."""
+    """Word error rate, against the reference that makes it smallest.
+
+    Parameters
+    ----------
+    reverse : bool
+        Whether the value is 1 - WER. It is not clamped: a candidate may be worth less than 0.
+    tokeniser : {"none", "13a", "intl", "char", "zh"}
+        The tokeniser of sacrebleu; "char" makes it the character error rate.
+    lowercase : bool
+        Whether to ignore case.
+
+    Examples
+    --------
+    >>> rampion.metrics.Wer().score(["the cat sat", "the dog"], ["the cat sat", "a dog"])
+    20.0
+    """
 
     reverse: bool = False
     tokeniser: Tokeniser = "none"
@@ -27,10 +42,12 @@ class Wer(Metric):
 
     @property
     def name(self) -> str:
+        """The name that reports show."""
         return "reverse WER" if self.reverse else "WER"
 
     @property
     def higher_is_better(self) -> bool:
+        """False, unless it is reversed."""
         return self.reverse
 
     def statistics(

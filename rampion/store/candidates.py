@@ -40,7 +40,39 @@ class _Work(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Candidates(Sequence[Segment]):
-    """Candidates of many segments. `seen` is the decoding iteration that last produced a candidate."""
+    """Candidates of many segments: what everything else works on.
+
+    Make them by `from_records`, `from_frame` or `load_nbest`. They are a sequence of `Segment`: len is the number of
+    segments, an index gives one of them, and slices, places and masks give `Candidates` of whole segments.
+
+    Parameters
+    ----------
+    lists : Lists
+        The features of all candidates, as arrays.
+    features : Features
+        The names of the features.
+    segments : Texts
+        The name of every segment.
+    texts : Texts
+        The text of every candidate.
+    scores : numpy.ndarray of float64
+        The score that came with every candidate, NaN without one.
+    notes : Texts
+        What else stood with every candidate.
+    metrics : dict of str to numpy.ndarray
+        The metric columns, a number for every candidate.
+    seen : numpy.ndarray of int32
+        The decoding iteration that last produced a candidate.
+
+    Examples
+    --------
+    >>> lists
+    Candidates(2 segments, 4 candidates, 2 dense + 1 sparse features)
+    >>> len(lists), lists.size, lists[1], lists[:1]
+    (2, 4, Segment('2', 2 candidates), Candidates(1 segments, 2 candidates, 2 dense + 1 sparse features))
+    >>> [segment.texts[0] for segment in lists]
+    ['a cat sits', 'the dog']
+    """
 
     lists: Lists
     features: Features
@@ -74,9 +106,30 @@ class Candidates(Sequence[Segment]):
 
     @classmethod
     def from_rows(cls, names: Names, runs: Sequence[list[Rows]]) -> list[Candidates]:
-        """One store a run, all with the same features; dense is what every candidate of every run has.
+        """Lists from flat rows, as readers of files give them.
 
-        The rows are consumed, so that the flat and the packed form of a large file never stand in memory together.
+        Dense is what every candidate of every run has. The rows are consumed, so that the flat and the packed form of a
+        large file never stand in memory together.
+
+        Parameters
+        ----------
+        names : Names
+            The table of feature names that the ids in the rows come from.
+        runs : sequence of list of Rows
+            The rows of every run.
+
+        Returns
+        -------
+        list of Candidates
+            One for every run, all with the same features.
+
+        Examples
+        --------
+        >>> from rampion.store.names import Names
+        >>> names = Names()
+        >>> _ = names.intern_all(lists.features.names)
+        >>> rampion.Candidates.from_rows(names, [[lists.rows()]])
+        [Candidates(2 segments, 4 candidates, 2 dense + 1 sparse features)]
         """
         counts = np.zeros(len(names), np.int64)
         total = 0
@@ -255,21 +308,60 @@ class Candidates(Sequence[Segment]):
 
     @property
     def bounds(self) -> Offsets:
+        """The candidates of segment s are those from bounds[s] to bounds[s + 1] - 1."""
         return self.lists.bounds
 
     def sparse(self) -> Candidates:
-        """Without the values of dense features; the ids of the others stay."""
+        """The lists without the values of dense features; the ids of the others stay.
+
+        Returns
+        -------
+        Candidates
+            Lists with the same features, none of them dense.
+
+        Examples
+        --------
+        >>> lists.sparse()
+        Candidates(2 segments, 4 candidates, 0 dense + 3 sparse features)
+        """
         lists = self.lists._replace(width=0, dense=np.zeros(0))
         return self._with(lists=lists, features=Features(self.features.names, 0))
 
     def rank(self) -> Offsets:
-        """Each candidate's place in its list, from 0."""
+        """The place of every candidate in its list.
+
+        Returns
+        -------
+        numpy.ndarray of int64
+            0 for the first candidate of a segment.
+
+        Examples
+        --------
+        >>> lists.rank().tolist()
+        [0, 1, 0, 1]
+        """
         return np.arange(self.size) - np.repeat(self.bounds[:-1], np.diff(self.bounds))
 
     # Weights meet features in the next two functions only.
 
     def score(self, weights: Reals) -> Reals:
-        """weights . f of every candidate."""
+        """The score of every candidate: the sum of weight times feature.
+
+        Parameters
+        ----------
+        weights : numpy.ndarray of float64
+            The weight of every feature, as `Weights.onto` gives them.
+
+        Returns
+        -------
+        numpy.ndarray of float64
+            A score for every candidate.
+
+        Examples
+        --------
+        >>> lists.score(np.array([1.0, 1.0, 0.5])).tolist()
+        [-3.0, -2.0, -1.5, -0.5]
+        """
         scores = np.empty(self.size)
 
         def fill(span: tuple[int, int]) -> None:
@@ -280,13 +372,41 @@ class Candidates(Sequence[Segment]):
         return scores
 
     def gather(self, slopes: Reals) -> Reals:
-        """The gradient: sum of slope * f over all candidates."""
+        """The gradient of what has these slopes: the sum of slope times feature over all candidates.
+
+        Parameters
+        ----------
+        slopes : numpy.ndarray of float64
+            A number for every candidate.
+
+        Returns
+        -------
+        numpy.ndarray of float64
+            A number for every feature.
+
+        Examples
+        --------
+        >>> lists.gather(np.array([1.0, -1.0, 0.0, 0.0])).tolist()
+        [0.5, -1.0, -1.0]
+        """
         gradient = np.zeros(len(self.features))
         _kernels.gather(self.lists, slopes, np.empty(self.lists.local_size), gradient)
         return gradient
 
     def rows(self) -> Rows:
-        """The candidates flat again; ids are those of `features`."""
+        """The candidates as flat rows.
+
+        Returns
+        -------
+        Rows
+            Arrays of all candidates; the ids are those of `features`.
+
+        Examples
+        --------
+        >>> rows = lists.rows()
+        >>> rows.entry_bounds.tolist(), rows.values[:2].tolist()
+        ([0, 2, 5, 7, 9], [-1.0, -2.0])
+        """
         lists, width = self.lists.valued(), self.lists.width
         counts = np.diff(lists.entry_bounds) + width
         entry_bounds = np.concatenate([[0], np.cumsum(counts)])
@@ -318,13 +438,49 @@ class Candidates(Sequence[Segment]):
         )
 
     def take(self, picks: Offsets, bounds: Offsets, segments: Texts) -> Candidates:
-        """The candidates at `picks`, grouped by `bounds` into `segments`."""
+        """Some candidates, in other segments.
+
+        Parameters
+        ----------
+        picks : numpy.ndarray of int64
+            The places of the candidates among all candidates.
+        bounds : numpy.ndarray of int64
+            The bounds of the new segments.
+        segments : Texts
+            The names of the new segments.
+
+        Returns
+        -------
+        Candidates
+            The candidates at `picks`, in that order.
+
+        Examples
+        --------
+        >>> lists.take(np.array([1, 3]), np.array([0, 2]), rampion.Texts.from_strings(["both"]))[0].texts
+        ['the cat sat', 'a dog']
+        """
         same = np.arange(len(self.features), dtype=np.uint32)
         taken = pack(self.rows(), picks, bounds, segments, same, self.features, Candidates._trusted)
         return taken._with(seen=self.seen[picks])
 
     def sorted_by(self, scores: Reals) -> Candidates:
-        """Every list with these scores, the best first; of equals the earlier one."""
+        """The lists sorted by scores, best first; equals keep their order.
+
+        Parameters
+        ----------
+        scores : numpy.ndarray of float64
+            A score for every candidate, which becomes its score.
+
+        Returns
+        -------
+        Candidates
+            The sorted lists.
+
+        Examples
+        --------
+        >>> lists.sorted_by(np.array([0.0, 1.0, 1.0, 0.0]))[0].texts
+        ['the cat sat', 'a cat sits']
+        """
         owner = np.repeat(np.arange(len(self)), np.diff(self.bounds))
         order = np.lexsort((np.arange(self.size), -scores, owner))
         return self._with(
@@ -337,7 +493,23 @@ class Candidates(Sequence[Segment]):
         )
 
     def keep(self, kept: NDArray[np.bool_]) -> Candidates:
-        """The marked candidates only; segments stay, even empty ones."""
+        """Some candidates; segments stay, even empty ones.
+
+        Parameters
+        ----------
+        kept : numpy.ndarray of bool
+            A mark for every candidate.
+
+        Returns
+        -------
+        Candidates
+            The marked candidates.
+
+        Examples
+        --------
+        >>> lists.keep(lists.rank() == 0)
+        Candidates(2 segments, 2 candidates, 2 dense + 1 sparse features)
+        """
         rows = np.flatnonzero(kept)
         return self._with(
             lists=self.lists.keep(kept),
@@ -367,11 +539,38 @@ class Candidates(Sequence[Segment]):
         return (Segment(self, s) for s in range(len(self)))
 
     def at(self, iteration: int) -> Candidates:
-        """The same candidates, produced by the decoding iteration given."""
+        """The same candidates, as produced by a decoding iteration.
+
+        Parameters
+        ----------
+        iteration : int
+            The number of the iteration.
+
+        Returns
+        -------
+        Candidates
+            The same candidates, with `seen` set.
+
+        Examples
+        --------
+        >>> lists.at(3).seen.tolist()
+        [3, 3, 3, 3]
+        """
         return self._with(seen=np.full(self.size, iteration, np.int32))
 
     def distinct(self) -> Candidates:
-        """Without the later of any two candidates of a segment that have the same tokens and features (S1, C2)."""
+        """The lists without doubles: the first candidate of a segment with the same tokens and features stays (S1, C2).
+
+        Returns
+        -------
+        Candidates
+            The distinct candidates.
+
+        Examples
+        --------
+        >>> lists[[0, 0]].distinct().size
+        4
+        """
         scores = self.score(np.random.default_rng(0).standard_normal(len(self.features)))
         kept, seen = np.empty(self.size, bool), np.empty(self.size, np.int32)
         for first, last in pairwise(self.lists.cuts().tolist()):
@@ -381,7 +580,23 @@ class Candidates(Sequence[Segment]):
         return self if kept.all() else self._with(seen=seen).keep(kept)
 
     def merge(self, fresh: Candidates) -> Candidates:
-        """The union, segment by segment: these candidates first, then what is new; `seen` is the latest of equals."""
+        """The union of two lists, segment by segment, without doubles.
+
+        Parameters
+        ----------
+        fresh : Candidates
+            What to add; segments are matched by name.
+
+        Returns
+        -------
+        Candidates
+            These candidates first, then what is new. `seen` is the latest of equals.
+
+        Examples
+        --------
+        >>> lists[:1].merge(lists)
+        Candidates(2 segments, 4 candidates, 2 dense + 1 sparse features)
+        """
         features, mine, theirs = self.features.union(fresh.features)
         ours, others = self.rows(), fresh.rows()
         names = {name: s for s, name in enumerate(self.segments)}
@@ -406,7 +621,18 @@ class Candidates(Sequence[Segment]):
         return merged._with(seen=np.concatenate([self.seen, fresh.seen])[order]).distinct()
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Every array of the store by name: what its binary form holds."""
+        """Every array of the store by name: what its binary form holds.
+
+        Returns
+        -------
+        dict of str to numpy.ndarray
+            The arrays, which `from_arrays` takes.
+
+        Examples
+        --------
+        >>> lists.arrays()["bounds"].tolist()
+        [0, 2, 4]
+        """
         lists = {name: array for name, array in self.lists._asdict().items() if name != "width"}
         texts = {"names": self.features.names, "segments": self.segments, "texts": self.texts, "notes": self.notes}
         blobs = {f"{name}.{part}": getattr(text, part) for name, text in texts.items() for part in ("blob", "bounds")}
@@ -414,11 +640,46 @@ class Candidates(Sequence[Segment]):
         return lists | blobs | metrics | {"scores": self.scores, "seen": self.seen}
 
     def meta(self) -> dict[str, int]:
+        """What the binary form holds besides arrays.
+
+        Returns
+        -------
+        dict of str to int
+            Numbers, which `from_arrays` takes.
+
+        Examples
+        --------
+        >>> lists.meta()
+        {'width': 2}
+        """
         return {"width": self.lists.width}
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Candidates:
-        """The store whose `arrays` and `meta` these are; anything that does not fit together is a StoreError."""
+        """The lists that arrays hold; everything is checked.
+
+        Parameters
+        ----------
+        arrays : dict of str to numpy.ndarray
+            What `arrays` gave.
+        meta : dict of str to int
+            What `meta` gave.
+
+        Returns
+        -------
+        Candidates
+            The lists.
+
+        Raises
+        ------
+        StoreError
+            If anything does not fit together.
+
+        Examples
+        --------
+        >>> rampion.Candidates.from_arrays(lists.arrays(), lists.meta()).to_records() == lists.to_records()
+        True
+        """
         width = meta.get("width")
         if not isinstance(width, int) or width < 0:
             raise StoreError(f"the store's width is {width!r}, expected a count; the file is damaged")

@@ -281,8 +281,8 @@ class Reranker:
         Examples
         --------
         >>> model = rampion.Reranker("risk", metric="wer").fit(lists, references)
-        >>> model.score(lists, references), model.score(lists, [["the cat sat on it"], ["a dog"]])
-        (-0.0, -28.571428571428573)
+        >>> model.score(lists, references), model.score(lists, [["the cat sat", "x"], ["the dog"]])
+        (-0.0, -20.0)
         """
         metric = named(self._fitted.recipe.metric)
         batch = judge(lists, references, metric).batch(lists)

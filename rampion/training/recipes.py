@@ -33,9 +33,50 @@ CHOICES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Recipe:
-    """One row: what to want, how to move, which candidates, at what cost; k-best size and decoding iterations."""
+    """An algorithm: what to want, how to move, which candidates to learn from, and at what cost.
+
+    Parameters
+    ----------
+    loss : Loss
+        What to want: scores and costs in, a value and slopes out.
+    solver : Solver
+        How to move the weights.
+    policy : Policy
+        Which candidates to learn from, when a decoder lists new ones again and again.
+    metric : str
+        What makes the costs.
+    alpha : float
+        The scale of the costs.
+    k : int
+        The number of candidates that a decoder lists of a segment.
+    iterations : int
+        The number of decoding iterations.
+    origin : {"start", "zero"}
+        Where L2 pulls to: the initial weights, or 0.
+    base : {"none", "listed", "start"}
+        Scores to add to: none, the decoder's own, or those of the initial weights.
+    free : {"all", "sparse"}
+        The features that learn.
+    keep : {"last", "dev"}
+        The result: the last weights, or those that are best on held-out lists.
+    still : float
+        Decoding ends when no weight has moved so far; 0: after all iterations.
+    cite : str
+        A key of `rampion.citations.BIBTEX`.
+    note : str
+        What else there is to say.
+
+    Examples
+    --------
+    >>> rampion.RECIPES["rampion"]
+    Recipe(Contrast, Cccp(Descent(Sgd)), Replace, metric='bleu:lin-och')
+    >>> from rampion.optim.solvers import Lbfgs
+    >>> from rampion.training.policies import Merge
+    >>> rampion.Recipe(rampion.LOSSES["soft-ramp3"], Lbfgs(l2=1.0), Merge(), metric="chrf")
+    Recipe(Contrast, Lbfgs, Merge, metric='chrf')
+    """
 
     loss: Loss
     solver: Solver[Any, Any]
@@ -74,12 +115,48 @@ class Recipe:
                 )
         self.solver.check(self.loss)
 
+    def __repr__(self) -> str:
+        parts = type(self.loss).__name__, _part(self.solver), _part(self.policy)
+        return f"Recipe({', '.join(parts)}, metric={self.metric!r})"
+
     def settings(self) -> dict[str, Any]:
-        """Every number that can be turned, by name."""
+        """Every setting of the recipe and its parts.
+
+        Returns
+        -------
+        dict of str to object
+            The settings by name.
+
+        Examples
+        --------
+        >>> rampion.RECIPES["rampion"].settings()["rate"]
+        0.0001
+        """
         return {name: value for name, value, _ in _settings(self)}
 
     def set(self, **changes: Any) -> Self:
-        """The same recipe with other settings."""
+        """The same recipe with other settings.
+
+        Parameters
+        ----------
+        **changes
+            The settings to change.
+
+        Returns
+        -------
+        Recipe
+            The changed recipe.
+
+        Raises
+        ------
+        RecipeError
+            If the recipe has no such setting, or if it cannot have that value.
+
+        Examples
+        --------
+        >>> rampion.RECIPES["rampion"].set(rate=1e-3, metric="wer").settings()["rate"]
+        0.001
+        """
         for name, value in changes.items():
             found = [path for known, _, path in _settings(self) if known == name]
             if not found:
@@ -89,7 +166,23 @@ class Recipe:
         return self
 
     def anew(self, iteration: int) -> Self:
-        """The recipe of that decoding iteration: what draws by chance draws otherwise in every one."""
+        """The recipe of a decoding iteration: what draws by chance draws otherwise in every one.
+
+        Parameters
+        ----------
+        iteration : int
+            The number of the iteration, from 1.
+
+        Returns
+        -------
+        Recipe
+            The recipe, with another seed if it has one.
+
+        Examples
+        --------
+        >>> [rampion.RECIPES["mert"].anew(iteration).settings()["seed"] for iteration in (1, 2)]
+        [0, 3141116543]
+        """
         seed = self.settings().get("seed")
         if seed is None or iteration == 1:
             return self

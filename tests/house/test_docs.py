@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import doctest
 import importlib.util
-import inspect
 import re
 import shlex
 import sys
-import textwrap
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,14 +15,12 @@ from typing import Any, NamedTuple
 
 import pytest
 import typer
-from rampion.decoder.text.toy import task
 from speeds import slow
 
 import rampion
-from rampion import Candidates, References, errors
+from rampion import errors
 from rampion.citations import BIBTEX
 from rampion.cli import app
-from rampion.formats import nbest, references
 from rampion.losses.contrast import LOSSES
 from rampion.metrics import METRICS
 from rampion.training.recipes import RECIPES
@@ -88,24 +84,6 @@ def test_code_runs_and_prints_what_the_page_says(page, tmp_path, monkeypatch):
             for command, expected in GENERATE.sessions(text):
                 printed = GENERATE.elided(GENERATE.run(command, tmp_path), expected)
                 assert alike(printed, expected), f"{page}: $ {command} prints\n{printed}"
-
-
-def test_the_example_of_the_package_runs(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    records = list(task(seed=1, segments=6, k=5))
-    lists = Candidates.from_records(records)
-    nbest.write("dev.nbest.gz", [lists.rows()], lists.features.names)
-    references.write(["dev.en.0", "dev.en.1"], References.from_lists(record["refs"] for record in records))
-    example = textwrap.dedent("\n".join(re.findall(r"^ {4}.*", inspect.getdoc(rampion), re.MULTILINE)))
-    found: dict[str, Any] = {"rampion": rampion}
-    exec(example, found)  # noqa: S102
-    assert set(found["text"].split()) <= set(" ".join(lists.texts).split())
-    rampion.save_weights("dev.weights", found["tuned"].weights)
-    assert dict(rampion.load_weights("dev.weights")) == dict(found["tuned"].weights)
-    first, second = rampion.load_runs(["dev.nbest.gz", "dev.nbest.gz"])
-    assert list(first.texts) == list(second.texts) == list(lists.texts)
-    assert first.features.same(second.features)
-    assert rampion.load_references("dev.en.0", first)[5] == records[5]["refs"][:1]
 
 
 class Checker(doctest.OutputChecker):
