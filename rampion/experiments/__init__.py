@@ -1,7 +1,7 @@
-"""The papers' tables and figures as data: what to run, what the papers found, and what must come out.
+"""The papers' tables and figures as data: the runs to make, the papers' numbers, and claims about our results.
 
-A row is a run, or the same run from several seeds. A `Maker` turns a row into numbers; it comes from outside, since
-experiments know of no decoder. What a run has measured is kept, and whoever asks again is answered at once.
+A row is a run, or the same run with several seeds. A `Maker` turns a row into numbers; it is passed in, because
+experiments do not import the decoder. The outcome of a run is stored, and read back when it is asked for again.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ Kind = Literal["must", "should", "report"]
 
 
 class Settings(Protocol):
-    """What a row asks for: a frozen dataclass of what JSON can hold."""
+    """The settings of a row: a frozen dataclass of values that JSON can hold."""
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
     @property
     def seeded(self) -> bool:
-        """Whether another seed may give other numbers."""
+        """Whether the numbers depend on the seed."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A run: its name in the table, what it is made with, and the paper's numbers by measure."""
+    """A run: its name in the table, its settings, and the paper's numbers by measure."""
 
     label: str
     settings: Settings
@@ -48,7 +48,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """What the paper's numbers say, as claims about ours."""
+    """A statement of the paper, as claims about our numbers."""
 
     id: str
     kind: Kind
@@ -58,7 +58,7 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """Curves of rows over iterations: (label of the row, name of the curve) each."""
+    """A chart of curves over iterations, each given as (label of the row, name of the curve)."""
 
     y: str
     lines: Mapping[str, tuple[str, str]]
@@ -67,14 +67,14 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Scatter:
-    """A point for every run of these rows: one measure against another."""
+    """A scatter plot of one measure against another, with a point for every run of these rows."""
 
     x: str
     y: str
     rows: tuple[str, ...]
 
     def points(self, outcomes: Outcomes) -> dict[str, list[tuple[float, float]]]:
-        """By row."""
+        """The points of each row."""
         return {row: [(score(run, self.x), score(run, self.y)) for run in outcomes[row]] for row in self.rows}
 
 
@@ -92,12 +92,12 @@ class Experiment:
 
     @property
     def file(self) -> str:
-        """What its results are called, without an ending."""
+        """The name of its results file, without a suffix."""
         return self.name.replace("/", "-")
 
 
 class Finding(NamedTuple):
-    """What became of a relation."""
+    """The verdict on a relation, and on each of its claims."""
 
     relation: Relation
     judged: list[Judged]
@@ -105,14 +105,14 @@ class Finding(NamedTuple):
 
 
 class Maker(Protocol):
-    """Whoever knows how a row becomes numbers."""
+    """Makes the outcomes of rows."""
 
     def asked(self, row: Row) -> Mapping[str, Any]:
-        """What the numbers depend on besides the row and the seed."""
+        """Everything but the row and the seed that the numbers depend on."""
         ...
 
     def make(self, row: Row, seed: int, folder: Path) -> Outcome:
-        """A run, in a folder of its own; what an interrupted one has left there may be used."""
+        """Make a run in its own folder. It may resume from what an interrupted run has left there."""
         ...
 
 
@@ -141,7 +141,7 @@ def run(
     maker: Maker,
     watch: Watch = lambda _: None,
 ) -> dict[str, list[Outcome]]:
-    """The outcomes of every row, made in order or read back from OUT/rows."""
+    """The outcomes of every row, which are made in order or read back from OUT/rows."""
     outcomes: dict[str, list[Outcome]] = {}
     for number, row in enumerate(experiment.rows, 1):
         for seed in seeds if row.settings.seeded else seeds[:1]:
@@ -160,7 +160,7 @@ def run(
 
 
 def findings(experiment: Experiment, outcomes: Outcomes) -> list[Finding]:
-    """A verdict on every relation."""
+    """The verdicts on all relations of an experiment."""
     found = []
     for relation in experiment.relations:
         judged = [claim.judge(outcomes) for claim in relation.claims]
@@ -169,7 +169,7 @@ def findings(experiment: Experiment, outcomes: Outcomes) -> list[Finding]:
 
 
 def results(experiment: Experiment, outcomes: Outcomes, found: Sequence[Finding]) -> dict[str, Any]:
-    """Everything that was measured and judged, for JSON."""
+    """All measurements and verdicts, as JSON data."""
     return {
         "experiment": experiment.name,
         "title": experiment.title,

@@ -1,23 +1,23 @@
-"""When a relation holds: by intervals of what was measured, and by nothing else.
+"""Claims: conditions on intervals of measured numbers, which decide whether a relation holds.
 
-    above      holds where the whole interval of the difference is above 0 or another bound, does not where it is below
-    unbeaten   does not hold where the whole interval of the difference is below 0, holds otherwise
-    near       likewise for the interval of the difference and two bounds around 0
-    ratio      likewise for the interval of the quotient and two bounds
-    keener     as above, of the difference on the tuning text and that on the test
-    wider      as above, of the spread of the runs of some rows and that of the runs of others
-    exceeds    likewise for the interval of one number, and a bound
-    lies       likewise for the interval of one number, and two bounds
-    between    likewise for the interval of the difference of the runs of some rows and those of others, and two bounds
-    never      holds if none of the units has it
+    above      holds if the whole interval of the difference is above 0 or another bound, does not hold if below
+    unbeaten   does not hold if the whole interval of the difference is below 0, holds otherwise
+    near       holds if the interval of the difference lies between two bounds around 0, does not hold if it lies outside
+    ratio      like near, for the quotient and two bounds
+    keener     like above, for the difference on the tuning text minus the difference on the test
+    wider      like above, for the spread of the runs of some rows minus that of the runs of others
+    exceeds    like above, for one number and a bound
+    lies       like near, for one number and two bounds
+    between    like near, for the difference between all runs of some rows and all runs of others, and two bounds
+    never      holds if the quantity is 0 in every unit
     alike      holds if the weights of all runs point the same way
     same       holds if two runs end in the same weights, bit for bit
 
-Whatever an interval does not decide is within noise. A relation of several claims holds if all of them do, and does
+A claim that its interval does not decide is within noise. A relation of several claims holds if all of them do, and does
 not hold if one of them does not. Intervals are those of the paired bootstrap over the units of the two samples
-(S12.2), at 95 %; two samples of different units, or curves of different lengths, are independent, and the bounds of
-their difference are those that their own intervals give:  d - sqrt((a - low_a)^2 + (high_b - b)^2)  and so on. Beside
-a difference of scores of segments stands p of approximate randomisation (S12.1), run against run, the greatest of them.
+(S12.2), at 95 %. Two samples of different units, or curves of different lengths, are independent, and the bounds of
+their difference follow from their own intervals:  d - sqrt((a - low_a)^2 + (high_b - b)^2)  and so on. Beside
+a difference of scores of the same segments stands the greatest p of approximate randomisation (S12.1) of any two runs.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from numpy.typing import NDArray
 from rampion.analysis.significance import Interval, Scored, bootstrap, paired_bootstrap, randomisation
 from rampion.experiments.samples import MEASURES, Outcomes, rows
 
-TRIALS = 2_000  # of approximate randomisation
+TRIALS = 2_000  # trials of approximate randomisation
 Verdict = Literal["holds", "does not hold", "within noise"]
 
 
 class Quantity(NamedTuple):
-    """A number of a row."""
+    """A measured number: the row's label and the name of the measure."""
 
     row: str
     measure: str = "test"
@@ -49,7 +49,7 @@ class Quantity(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """What a claim is about, by how much, and whether it holds."""
+    """A judged claim: its text, the measured value with its interval, the verdict, and p."""
 
     said: str
     value: float
@@ -60,7 +60,7 @@ class Judged(NamedTuple):
 
 
 class Claim(Protocol):
-    """Something that numbers of rows decide."""
+    """A condition on the numbers of rows."""
 
     @property
     def quantities(self) -> tuple[Quantity, ...]: ...
@@ -70,7 +70,7 @@ class Claim(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Two:
-    """What claims about two quantities have in common."""
+    """The base of claims about two quantities."""
 
     first: Quantity
     second: Quantity
@@ -82,7 +82,7 @@ class Two:
 
 @dataclass(frozen=True, slots=True)
 class Above(Two):
-    """The first quantity is greater than the second, by more than that."""
+    """The first quantity is greater than the second, by more than `by`."""
 
     by: float = 0.0
 
@@ -106,7 +106,7 @@ class Unbeaten(Two):
 
 @dataclass(frozen=True, slots=True)
 class Keener:
-    """What the first row gains over the second is more on the tuning text than on the test: its gap is wider."""
+    """The first row's gain over the second is greater on the tuning text than on the test."""
 
     first: str
     second: str
@@ -125,7 +125,7 @@ class Keener:
 
 @dataclass(frozen=True, slots=True)
 class Near(Two):
-    """The two quantities differ by less than that."""
+    """The two quantities differ by less than `by`."""
 
     by: float
 
@@ -138,7 +138,7 @@ class Near(Two):
 
 @dataclass(frozen=True, slots=True)
 class Ratio(Two):
-    """The first quantity is as many times the second as the bounds say."""
+    """The first quantity divided by the second lies between the bounds."""
 
     least: float
     most: float
@@ -152,7 +152,7 @@ class Ratio(Two):
 
 @dataclass(frozen=True, slots=True)
 class Between:
-    """The first rows have more than the second, all runs of each together, by something between the bounds."""
+    """The first rows' mean minus the second rows' mean, each over all runs, lies between the bounds."""
 
     first: tuple[str, ...]
     second: tuple[str, ...]
@@ -175,7 +175,7 @@ class Between:
 
 @dataclass(frozen=True, slots=True)
 class Lies:
-    """The quantity is something between the bounds."""
+    """The quantity lies between the bounds."""
 
     quantity: Quantity
     least: float = -math.inf
@@ -195,7 +195,7 @@ class Lies:
 
 @dataclass(frozen=True, slots=True)
 class Never:
-    """No unit of the sample has it; its share is given."""
+    """The quantity is 0 in every unit of the sample; the share of other units is reported."""
 
     quantity: Quantity
 
@@ -212,7 +212,7 @@ class Never:
 
 @dataclass(frozen=True, slots=True)
 class Wider:
-    """The runs of the first rows are spread wider than those of the second: standard deviation, or range."""
+    """The runs of the first rows have a greater spread than those of the second: standard deviation, or range."""
 
     first: tuple[str, ...]
     second: tuple[str, ...]
@@ -234,7 +234,7 @@ class Wider:
 
 @dataclass(frozen=True, slots=True)
 class Alike:
-    """The least cosine of the weights of two runs of these rows."""
+    """The weights of any two runs of these rows have a cosine of at least `least`."""
 
     rows: tuple[str, ...]
     least: float
@@ -252,7 +252,7 @@ class Alike:
 
 @dataclass(frozen=True, slots=True)
 class Same:
-    """The first runs of two rows end in the same weights."""
+    """The first runs of two rows end with the same weights."""
 
     first: str
     second: str
@@ -269,13 +269,13 @@ class Same:
 
 
 def _vector(weights: Mapping[str, float]) -> NDArray[np.float64]:
-    """In the order of the names."""
+    """The weights as a vector, in the order of their names."""
     return np.array([weights[name] for name in sorted(weights)])
 
 
 @dataclass(frozen=True, slots=True)
 class Spreads:
-    """How much wider the scores of the first runs are spread than those of the others; rows of all, side by side.
+    """A metric for resampling: the spread of the first runs' scores minus that of the others. Rows hold all runs.
 
     A single run has no spread.
     """
@@ -295,7 +295,7 @@ class Spreads:
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """The logarithm of a score: a difference of two is that of a quotient."""
+    """The logarithm of a score, so that a difference of two is the logarithm of a quotient."""
 
     of: Scored
 
@@ -305,7 +305,7 @@ class Log:
 
 
 def difference(first: Quantity, second: Quantity, outcomes: Outcomes, logarithmic: bool = False) -> Interval:
-    """How much the first is above the second, and the interval of that."""
+    """The first quantity minus the second, with its interval."""
     one, two = MEASURES[first.measure], MEASURES[second.measure]
     scored = [Log(each.score) if logarithmic else each.score for each in (one, two)]
     samples = [rows(outcomes[each.row], each.measure) for each in (first, second)]
@@ -315,7 +315,7 @@ def difference(first: Quantity, second: Quantity, outcomes: Outcomes, logarithmi
 
 
 def apart(a: Interval, b: Interval) -> Interval:
-    """The difference of what has been measured on different units."""
+    """The difference of two numbers that were measured on different units, with its interval."""
     below, above = math.hypot(a.score - a.low, b.high - b.score), math.hypot(a.high - a.score, b.score - b.low)
     return Interval(a.score - b.score, a.score - b.score - below, a.score - b.score + above)
 

@@ -1,4 +1,4 @@
-"""What runs leave behind to be judged by: statistics of units (segments, iterations, checks) that can be resampled."""
+"""Outcomes of runs: statistics of units (segments, iterations, checks), which can be resampled."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from rampion.metrics.bleu import ORDER
 Vector = NDArray[np.float64]
 
 TRAINING = Bleu("raw", "nobp")  # one reference, no length penalty (S2.5)
-NEAR = 0.5  # points of BLEU from where a curve ends
+NEAR = 0.5  # a curve has settled when it stays within this many points of its final BLEU
 EARLY = 8  # the iteration up to which a curve may dip
-FIRST = 10  # steps of learning that are its beginning
-MOST = 0.9  # of what learning gains
+FIRST = 10  # the number of steps that are the beginning of learning
+MOST = 0.9  # the share of the gain that counts as most of it
 
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """Of numbers, a row [value, 1] each; or of what each of `counts` things has of a value."""
+    """The mean. A row is [value, 1], or the value and the number of things that it is shared by."""
 
     @staticmethod
     def rows(values: NDArray[Any], counts: NDArray[Any] | int = 1) -> Vector:
@@ -40,7 +40,7 @@ class Mean:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """The iteration from which on BLEU stays near to where it ends; rows of BLEU, iteration beside iteration."""
+    """The first iteration after which BLEU stays near its final value. Rows hold the statistics of all iterations."""
 
     @staticmethod
     def rows(iterations: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
@@ -55,7 +55,7 @@ class Settled:
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """How BLEU goes from iteration to iteration; rows as those of Settled.
+    """The shape of a curve of BLEU over iterations; rows are as for Settled.
 
     dip       from the first iteration down to the lowest up to EARLY
     recovery  from there up to the last one
@@ -80,7 +80,7 @@ RISES: tuple[Way, ...] = get_args(Way)
 
 @dataclass(frozen=True, slots=True)
 class Rise:
-    """How a mean goes from step to step; a row has the value before the first and after each, and 1.
+    """The shape of a mean over steps; a row has the value before the first step, the value after each, and 1.
 
     bend        how far the curve is above the straight line from its start to its end, on average, as a share of its
                 gain: above 0 if it rises fast at first, below if it rises faster and faster; early bend: of FIRST steps
@@ -92,7 +92,7 @@ class Rise:
 
     @staticmethod
     def rows(values: NDArray[Any]) -> Vector:
-        """From the values of every unit, a row a step."""
+        """The rows, from an array of values [step, unit]."""
         return np.ascontiguousarray(np.concatenate([values, np.ones_like(values[:1])]).T, np.float64)
 
     def scores(self, totals: NDArray[Any]) -> Vector:
@@ -112,13 +112,13 @@ class Rise:
 
 
 def curves(totals: NDArray[Any]) -> Vector:
-    """BLEU of iteration beside iteration."""
+    """The BLEU of each iteration, from the total of such rows."""
     points: Vector = Bleu().scores(totals.reshape(-1, 2 + 2 * ORDER)).reshape(len(totals), -1)
     return points
 
 
 class Measure(NamedTuple):
-    """How a sum of rows is scored, and what a row is of; what is of the same units is compared in pairs."""
+    """The score of a sum of rows, and the unit of a row. Measures of the same units are compared by paired tests."""
 
     score: Scored
     units: str
@@ -155,9 +155,9 @@ MEASURES: Mapping[str, Measure] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """What one run has measured: rows by the name of their measure, curves with a number an iteration, facts, weights.
+    """The outcome of a run: rows by measure, curves with a number an iteration, facts, and weights.
 
-    Weights are those that the run ended with, of its real-valued features.
+    Weights are the final ones, of the real-valued features only.
     """
 
     samples: Mapping[str, NDArray[Any]]
@@ -173,7 +173,7 @@ class Outcome:
 
     @classmethod
     def read(cls, path: Path, asked: Mapping[str, Any]) -> Outcome:
-        """An outcome of the same question."""
+        """Read an outcome. Raise InputError if it was made with other settings than `asked`."""
         arrays, meta = container.read(path, "outcome")
         for name in asked.keys() | meta["asked"].keys():
             before, now = meta["asked"].get(name), asked.get(name)
@@ -193,24 +193,24 @@ Outcomes = Mapping[str, Sequence[Outcome]]  # the runs of every row, by its labe
 
 
 def rows(runs: Sequence[Outcome], name: str) -> NDArray[Any]:
-    """The sample of that name, [runs, units, width]. Of iterations some runs have more; others add nothing to those."""
+    """The sample of a measure, [runs, units, width]. Runs with fewer iterations than others are padded with zeros."""
     samples = [run.samples[name] for run in runs]
     most = max(map(len, samples))
     return np.stack([np.pad(sample, ((0, most - len(sample)), (0, 0))) for sample in samples])
 
 
 def score(run: Outcome, name: str) -> float:
-    """What one run has reached."""
+    """The score of a measure in one run."""
     return float(MEASURES[name].score.scores(run.samples[name].sum(axis=0)[np.newaxis])[0])
 
 
 def shared(curves: Sequence[Vector]) -> Vector:
-    """The iterations that all runs have come to, [runs, iterations]."""
+    """The curves cut to the length of the shortest, [runs, iterations]."""
     return np.stack([curve[: min(map(len, curves))] for curve in curves])
 
 
 def measured(runs: Sequence[Outcome], name: str) -> Interval | None:
-    """The score of all runs together with its interval; None where it was not measured."""
+    """The score of all runs together, with its interval; None if the runs have no such measure."""
     if not runs or name not in runs[0].samples:
         return None
     return bootstrap(MEASURES[name].score, rows(runs, name))

@@ -1,14 +1,14 @@
-"""How much of everything an experiment takes."""
+"""Scales: how many sentences, candidates and iterations an experiment uses."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-SENTENCES = 230_000  # those that Tillmann & Zhang learn from
+SENTENCES = 230_000  # training sentences of Tillmann & Zhang
 
 
 class Scale(NamedTuple):
-    """How much of everything."""
+    """The sizes of an experiment."""
 
     pairs: int  # of the toy corpus
     held_out: int  # sentences of it to choose iterations by or to tune on, and as many to test on
@@ -29,7 +29,7 @@ class Scale(NamedTuple):
 
     @property
     def pace(self) -> float:
-        """What the paper's rate is multiplied with, so that an epoch over fewer sentences goes as far."""
+        """The factor of the paper's rate, with which an epoch over fewer sentences moves the weights as far."""
         return SENTENCES / self.sentences
 
 

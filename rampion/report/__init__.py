@@ -1,1 +1,1 @@
-"""The page of a run or of an experiment: one HTML file with its tables, charts and lists."""
+"""Pages of runs and experiments: each is one HTML file with tables, charts and lists."""

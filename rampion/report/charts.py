@@ -1,6 +1,6 @@
-"""Charts as SVG: part of a page, or a file of their own. Lines differ in colour, stroke and mark.
+"""Charts as SVG, inside a page or as separate files. Lines differ in colour, stroke and mark.
 
-Colours and strokes stand in a style sheet: in a page it is the page's own, in a file it is STYLE.
+Colours and strokes come from a style sheet: page.css in a page, STYLE in a file.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from rampion.report.markup import Markup, folded, number, short, table, tag
 
 HEIGHT = 300
 LEFT, TOP, BOTTOM, INNER = 68, 14, 46, 382
-LEADING = 15  # between two labels
-LETTER = 7.2  # the width of one at most, about
+LEADING = 15  # pixels between two labels
+LETTER = 7.2  # about the greatest width of a letter, in pixels
 COLOURS, STROKES = 6, 4
 MARKS = (
     "M-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0-7 0z",
@@ -30,7 +30,7 @@ MARKS = (
 
 
 class Line(NamedTuple):
-    """Points (x, y) of a line; `band` is how far runs spread around it (x, low, high)."""
+    """The points (x, y) of a line; `band` is the range of the runs around it, as (x, low, high)."""
 
     label: str
     points: Sequence[tuple[float, float]]
@@ -38,7 +38,7 @@ class Line(NamedTuple):
 
 
 class Scale(NamedTuple):
-    """From values to places."""
+    """A linear map from values to pixels."""
 
     low: float
     high: float
@@ -65,27 +65,27 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
 
 
 def brief(value: float) -> str:
-    """A tick's label: 250k, 1.5M."""
+    """The label of a tick, such as 250k or 1.5M."""
     if abs(value) >= 1e9 or abs(value) < 1e5:
         return short(value)
     return short(value / 1e6) + "M" if abs(value) >= 1e6 else short(value / 1e3) + "k"
 
 
 def widened(values: Sequence[float]) -> tuple[float, float]:
-    """The least and the greatest, some room around them."""
+    """The range of the values, with a margin on both sides."""
     low, high = min(values), max(values)
     room = 0.05 * (high - low) or 0.05 * abs(high) or 0.5
     return low - room, high + room
 
 
 class Frame(NamedTuple):
-    """How much room there is for labels, to the right of the lines."""
+    """The size of a chart, which depends on the length of the labels to the right of the lines."""
 
     letters: int = 18  # longer labels are cut
 
     @property
     def right(self) -> int:
-        """Where the labels begin."""
+        """The x of the labels, in pixels."""
         return LEFT + INNER
 
     @property
@@ -101,7 +101,7 @@ Groups = Mapping[str, Sequence[tuple[float, float]]]
 
 
 def chart(title: str, lines: Sequence[Line], x: str, y: str) -> Markup:
-    """Lines over a common x, each with its name at its end, and their numbers folded below."""
+    """A line chart; each line has its name at its end, and a folded table below shows the numbers."""
     lines = [line for line in lines if line.points]
     if not lines:
         return Markup()
@@ -110,7 +110,7 @@ def chart(title: str, lines: Sequence[Line], x: str, y: str) -> Markup:
 
 
 def scatter(title: str, groups: Groups, x: str, y: str) -> Markup:
-    """Points in groups, named in a list beside them. Names like `A, B` belong together: A has a colour, B a mark."""
+    """A scatter plot of groups, with a legend. Of a name such as `A, B`, A chooses the colour and B the mark."""
     groups = {name: points for name, points in groups.items() if points}
     if not groups:
         return Markup()
@@ -123,7 +123,7 @@ def scatter(title: str, groups: Groups, x: str, y: str) -> Markup:
 def write_lines(
     path: Path, lines: Groups, title: str = "", x: str = "iteration", y: str = "BLEU", logarithmic: bool = False
 ) -> None:
-    """Write an SVG file with a line for each series of points. Values that no axis can show are left out."""
+    """Write an SVG file with a line for each series of points. Values that the axis cannot show are left out."""
     shown = [
         Line(name, kept)
         for name, points in lines.items()
@@ -141,13 +141,13 @@ def write_scatter(path: Path, groups: Groups, title: str, x: str, y: str) -> Non
 
 
 def check_name(path: Path) -> None:
-    """Raise InputError unless the file can be a picture."""
+    """Raise InputError unless the file name ends in .svg."""
     if path.suffix != ".svg":
         raise InputError(f"{path}: pictures are SVG; name a file that ends in .svg")
 
 
 def _frame(path: Path, labels: Iterable[str]) -> Frame:
-    """Room for the longest of the labels."""
+    """The frame with space for the longest label."""
     check_name(path)
     if not (sizes := [len(label) for label in labels]):
         raise InputError(f"{path}: there is no curve to draw")
@@ -166,8 +166,8 @@ def _write(path: Path, title: str, picture: Markup, frame: Frame) -> None:
         file.write(whole.encode() + b"\n")
 
 
-# The colours of Okabe and Ito, which all eyes tell apart, darkened until they are legible on white. Programs that show
-# SVG outside a browser know no variables of CSS.
+# The colours of Okabe and Ito, which colour-blind readers can tell apart, darkened for legibility on white. Programs that
+# show SVG outside a browser do not support CSS variables.
 INKS = ("#0067a3", "#b94e00", "#007a5a", "#a34a80", "#1f7aae", "#956400")
 STYLE = """
 svg { font-family: system-ui, "Segoe UI", "Helvetica Neue", "Noto Sans", "DejaVu Sans", sans-serif; }
@@ -184,7 +184,7 @@ text { fill: #5a6168; font-size: 13px; }
 
 
 def _families(names: Iterable[str]) -> list[tuple[int, int]]:
-    """The numbers of A and of B in each name `A, B`: they choose colour and stroke, or colour and mark."""
+    """The numbers of A and of B in each name `A, B`. They choose the colour and the stroke (or the mark)."""
     parts = [name.partition(", ")[::2] for name in names]
     firsts, lasts = (list(dict.fromkeys(column)) for column in zip(*parts, strict=True))
     return [(firsts.index(first), lasts.index(last)) for first, last in parts]
@@ -233,12 +233,12 @@ def _svg(title: str, x: str, y: str, frame: Frame, parts: Sequence[Markup]) -> M
 
 
 def charts(*drawn: Markup) -> Markup:
-    """Side by side, where there is room."""
+    """The charts side by side, as far as the page is wide enough."""
     return tag("div", *drawn, class_="charts") if any(drawn) else Markup()
 
 
 def spread(heights: Sequence[tuple[float, int]]) -> dict[int, float]:
-    """Places of labels near to where they belong, none upon another."""
+    """The heights of labels near their lines, moved apart where they would overlap."""
     placed: dict[int, float] = {}
     above = -math.inf
     for height, n in sorted(heights):
@@ -251,7 +251,7 @@ def spread(heights: Sequence[tuple[float, int]]) -> dict[int, float]:
 
 
 def _axes(across: Scale, down: Scale, x: str, y: str, frame: Frame, whole: bool = True) -> list[Markup]:
-    """Ticks across are whole numbers, unless told otherwise."""
+    """The axes with ticks and names. With `whole`, ticks of the x axis are whole numbers."""
     bottom, parts = HEIGHT - BOTTOM, list[Markup]()
     for value in down.ticks():
         at = down(value)
@@ -299,7 +299,7 @@ def _numbers(title: str, lines: Sequence[Line], x: str) -> Markup:
 
 
 def interval(value: float, low: float, high: float, least: float, most: float, beside: float | None = None) -> Markup:
-    """A value and how far it spreads, as a dot on a whisker between least and most; a stroke at what stands beside."""
+    """A value and its interval, as a dot on a whisker, on a scale from `least` to `most`; a stroke marks `beside`."""
     across = Scale(least, most if most > least else least + 1, 6, 154)
     parts = [tag("line", x1=across(low), x2=across(high), y1=9, y2=9, class_="whisker")]
     if beside is not None and least <= beside <= most:
@@ -309,7 +309,7 @@ def interval(value: float, low: float, high: float, least: float, most: float, b
 
 
 def bar(value: float, greatest: float) -> Markup:
-    """A number as a bar from the middle, to the right where it is positive."""
+    """A number as a bar from the middle: to the right if it is positive."""
     length = 74 * abs(value) / greatest if greatest else 0
     parts = [tag("rect", x=round(80 - length * (value < 0), 1), y=3, width=round(length, 1), height=12,
                  class_="below" if value < 0 else "above"),

@@ -1,4 +1,4 @@
-"""The page of rampion demo: what was invented, built and learnt, and what it has gained."""
+"""The page of rampion demo: the invented text, the system, both trainings, and their gains."""
 
 from __future__ import annotations
 
@@ -41,16 +41,17 @@ STAGES = {
     "dense": "RAMPION on dense features", "binary": "Binary features on relevant sets",
     "test": "Translating the test text", "page": "This page",
 }  # fmt: skip
-EXPLORED = 1_500_000  # bytes of the explorer
+EXPLORED = 1_500_000  # bytes of the explorer's data
 
 DENSE = (
-    "Fourteen numbers tell what a translation is worth: phrase and lexical probabilities both ways, the language "
-    "model, counts, and the order of blocks. RAMPION translates the dev text, weighs up what the hopes have more of "
-    "than the fears among the 100 best translations of every sentence, and translates again."
+    "Fourteen features describe a translation: phrase and lexical probabilities in both directions, the language "
+    "model, counts, and the order of blocks. RAMPION translates the dev text into 100 candidates a sentence, raises "
+    "the scores of hopes and lowers those of fears, and translates again with the new weights."
 )
 BINARY = (
-    "Nothing but names: which block stands where, which words meet; and a language model of fixed weight. A relevant "
-    "set begins with the best that the decoder could say of a sentence, and grows by whatever wrongly wins."
+    "Binary features say which block is used where and which words occur together. A language model has a fixed "
+    "weight. The relevant set of a sentence begins with its best possible translations, and every decoding adds the "
+    "candidates that score too high."
 )
 
 
@@ -58,7 +59,7 @@ def page(
     folder: RunFolder, results: Results, dense: RunFolder, judged: Judged | None, why: str, binary: Run,
     templates: Results, weights: Results,
 ) -> Page:  # fmt: skip
-    """`judged` and `why` as of a tuned run, `templates` and `weights` as of a trained one."""
+    """The page. `judged` and `why` are as in tuned.page, `templates` and `weights` as in trained.page."""
     scores, plan = results["table"], results["plan"]
     held = packed(judged, EXPLORED) if judged else None
     learnt, iterations_ = weight_files.read(dense.weights), [e for e in dense.events if e["event"] == "iteration"]
@@ -101,7 +102,7 @@ def page(
 
 
 def _gained(results: Results) -> Section | None:
-    """The table, and how both trainings came there."""
+    """The table of results, and the curves of both trainings."""
     scores = results["table"]
     ends = [row[end] for name, row in scores.items() for end in ("low", "high") if name != "oracle"]
     low, high, start = min(ends), max(ends), scores["initial"]["score"]
@@ -118,8 +119,8 @@ def _gained(results: Results) -> Section | None:
     ]
     about = (
         "Gains are over the initial weights; intervals are of bootstrap samples, p is of approximate randomisation. "
-        "The oracle is the best that the decoder was found to say, references in hand. Binary features know no "
-        "probabilities of blocks and begin with nothing: their first decoding scores "
+        "The oracle is the best translation that the decoder can produce, chosen with the references. Binary features "
+        "contain no probabilities of blocks, and their weights begin at 0: their first decoding scores "
         f"{number(results['curves']['binary'][0], 2)}."
     )
     return section(
@@ -135,9 +136,9 @@ def _span(gain: Results) -> str:
 
 
 def _said(examples: Sequence[Results]) -> Section | None:
-    """Sentences, chosen by what RAMPION has made of them."""
+    """Example sentences that RAMPION made better or worse."""
     told = (
-        "Chosen by what RAMPION has made of them. Words are compared with the nearest reference: ",
+        "Examples of sentences that RAMPION changed. Words are compared with the nearest reference: ",
         tag("ins", "too much"), ", ", tag("del", "missing"), ".",
     )  # fmt: skip
     shown = [_example(one, one is examples[0]) for one in examples]
@@ -158,7 +159,7 @@ def _example(one: Results, shown: bool) -> Markup:
 
 
 def compared(text: str, references: Sequence[str]) -> Markup:
-    """The text, with what it has more than the nearest reference, and what it lacks."""
+    """The text, with marks on words that the nearest reference lacks, and the words that are missing."""
     words, wanted = text.split(), [reference.split() for reference in references]
     matchers = [SequenceMatcher(None, reference, words, autojunk=False) for reference in wanted]
     nearest = max(range(len(wanted)), key=lambda n: matchers[n].ratio())
@@ -171,35 +172,35 @@ def compared(text: str, references: Sequence[str]) -> Markup:
 
 
 def _picture(svg: str, told: str) -> Markup:
-    """A picture with colours of its own, in light and dark."""
+    """A picture with its own colours, for the light and the dark theme."""
     held = base64.b64encode(svg.encode()).decode()
     return tag("img", src=f"data:image/svg+xml;base64,{held}", alt=told, class_="blocks")
 
 
 def _built(made: Results) -> Section | None:
-    """Corpus, alignment, blocks and language model."""
+    """Figures of corpus, alignment, blocks and language model."""
     sizes = [
         [tag("code", size["text"]), *(f"{size[what]:,}" for what in ("lines", "words", "vocabulary"))]
         for size in made["sizes"]
     ]
     told = [
-        ("pairs left to learn from", f"{made['lessons']:,}"),
+        ("pairs to learn weights from", f"{made['lessons']:,}"),
         ("alignment error", f"{made['alignment_error']:.1%}"),
         ("blocks", f"{made['blocks']:,}"),
         (f"{made['order']}-grams and shorter", f"{made['ngrams']:,}"),
         ("perplexity of dev", number(made["perplexity"], 1)),
     ]
     about = (
-        "The languages have dictionaries, ambiguous words, synonyms, idioms and an order of words each, all drawn from "
-        "the seed; so the true alignment of words is known, and the one that was learnt is compared with it. Blocks "
-        "and language model are made of the training text; binary features learn from other pairs."
+        "Each language has a dictionary, ambiguous words, synonyms, idioms and a word order, all drawn from the seed. "
+        "So the true word alignment is known, and the learnt alignment is compared with it. Blocks and language model "
+        "are made from the training text; the weights of binary features are learnt from other pairs."
     )
     return section("built", "What was built", tag("p", about, class_="quiet"), facts(told),
                    table("Text", ["", "lines", "words", "vocabulary"], sizes))  # fmt: skip
 
 
 def _stages(events: Sequence[Results]) -> Markup:
-    """What every stage took, when it was first gone through."""
+    """The time of every stage when it was first run."""
     seconds = {event["stage"]: event["seconds"] for event in events if event["event"] == "stage"}
     most = max(seconds.values(), default=0.0)
     rows = [

@@ -1,7 +1,7 @@
-"""The k-best explorer: what weights after weights make of every list, small enough to stand in a page.
+"""The k-best explorer: the scores of every list under the weights of each round, small enough for a page.
 
-Scores are whole numbers between the least and the greatest of a list and a round, so that they err by half a 65535th of
-that span. Who is predicted, hoped for, feared and best is what the losses say, from the scores themselves.
+Scores are stored as 16-bit levels between the least and the greatest of a list and a round: the error is at most half
+a level. Prediction, hope, fear and oracle are computed by the losses' own sides, from the exact scores.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ Reals = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
 ROLES = {"prediction": MODEL, "hope": HOPE, "fear": FEAR, "oracle": ORACLE}
-START, CHOSEN = "start", "chosen"  # what rounds may be called
-SHOWN = 10  # rounds
-BUDGET = 2_750_000  # bytes in the page
-SEGMENTS = 2000  # at most; of more, those with the greatest regret
-FEATURES = 12  # of a candidate, those that move its score most
+START, CHOSEN = "start", "chosen"  # names of rounds
+SHOWN = 10  # rounds in the page, at most
+BUDGET = 2_750_000  # bytes of data in the page, at most
+SEGMENTS = 2000  # segments in the page, at most: those with the greatest regret
+FEATURES = 12  # features of a candidate: those that change its score most
 STEPS = 65535
-WORST = 8  # segments of the table
+WORST = 8  # rows of the table of segments
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Judged:
-    """Lists with what they cost, and the weights of the rounds, `chosen` among them."""
+    """Lists with their costs, and the weights of the rounds by name; `chosen` is the name of the final ones."""
 
     batch: Batch
     references: References
@@ -68,19 +68,19 @@ class Looks:
 
     @property
     def regrets(self) -> Reals:
-        """[round, segment]: what the prediction costs more than the oracle."""
+        """[round, segment]: the cost of the prediction minus the cost of the oracle."""
         costs = self.judged.batch.stakes.costs
         regrets: Reals = costs[self.picks[:, 0]] - costs[self.picks[:, 3]]
         return regrets
 
     def first(self, most: int) -> Looks:
-        """Segments with the greatest regret of the chosen weights, in their own order."""
+        """The `most` segments with the greatest regret under the chosen weights, in their original order."""
         kept = np.sort(np.argsort(-self.regrets[self.chosen], kind="stable")[:most])
         return Looks(self.judged, self.scores, self.picks[:, :, kept], self.segments[kept])
 
 
 def rounds(count: int, chosen: int) -> list[int]:
-    """At most SHOWN of so many rounds, evenly spaced: the first, the chosen and the last among them."""
+    """At most SHOWN of `count` rounds, evenly spaced, including the first, the chosen and the last."""
     spaced = np.linspace(0, count - 1, min(count, SHOWN)).round().astype(int).tolist()
     inner = [at for at in spaced if at not in (0, count - 1)]
     if chosen not in spaced:
@@ -89,7 +89,7 @@ def rounds(count: int, chosen: int) -> list[int]:
 
 
 def packed(judged: Judged, budget: int = BUDGET) -> dict[str, Any]:
-    """All that the page's script needs; where it would be too much, fewer candidates, and then fewer segments."""
+    """The data of the page's script. To stay within the budget, first candidates are left out, then segments."""
     looks = Looks.at(judged)
     whole, limit = looks, judged.batch.stakes.longest
     looks = looks.first(SEGMENTS)
@@ -106,7 +106,7 @@ def packed(judged: Judged, budget: int = BUDGET) -> dict[str, Any]:
 
 
 def _sampled(whole: Looks, looks: Looks, candidates: int) -> str:
-    """What is shown of what there is."""
+    """A sentence about what was left out; "" if nothing was."""
     before, now = len(whole.segments), len(looks.segments)
     bounds = whole.judged.batch.stakes.bounds
     there = int(np.diff(bounds)[looks.segments].sum())
@@ -115,8 +115,8 @@ def _sampled(whole: Looks, looks: Looks, candidates: int) -> str:
         parts.append(f"the {now:,} of {before:,} segments with the greatest regret")
     if candidates < there:
         parts.append(
-            f"{candidates:,} of {there:,} candidates: all that any shown round predicts, hopes for or fears, "
-            "and others drawn evenly from every list"
+            f"{candidates:,} of {there:,} candidates: every prediction, hope, fear and oracle of the rounds shown, "
+            "and others at equal distances in every list"
         )
     return f"To keep the page small it holds {'; '.join(parts)}." if parts else ""
 
@@ -150,7 +150,7 @@ def _packed(looks: Looks, limit: int) -> dict[str, Any]:
 
 
 def _kept(looks: Looks, s: int, limit: int) -> Rows:
-    """Of one list those that are ever marked, and others evenly, in the list's order."""
+    """The candidates of a list to show: those that any round marks, and others at equal distances, in order."""
     bounds, segment = looks.judged.batch.stakes.bounds, looks.segments[s]
     start, end = int(bounds[segment]), int(bounds[segment + 1])
     marked = np.unique(looks.picks[:, :, s])
@@ -169,7 +169,7 @@ def _levels(scores: Reals, bounds: Rows) -> tuple[Reals, Reals, Reals]:
 
 
 def bends(levels: Reals) -> NDArray[np.uint16]:
-    """How each round bends the way of a score so far (modulo 65536): less to write than the levels."""
+    """Second differences of the levels over rounds, modulo 65536, which need fewer bytes than the levels."""
     start = np.zeros((2, levels.shape[1]), np.uint16)
     return np.diff(np.vstack([start, levels.astype(np.uint16)]), n=2, axis=0)
 
@@ -180,7 +180,7 @@ def levels(bends: NDArray[np.uint16]) -> NDArray[np.uint16]:
 
 
 def _moved(judged: Judged, kept: Rows, bounds: Rows, segments: Rows) -> dict[str, Any]:
-    """Of every candidate the features that moved its score most; with weights of one round, those that make it."""
+    """Each candidate's features that changed its score most over the rounds; with one round, the largest terms."""
     vectors = np.stack(list(judged.weights.values()))
     reach = np.ptp(vectors, axis=0) if len(vectors) > 1 else np.abs(vectors[0])
     candidates = judged.batch.candidates
@@ -205,7 +205,7 @@ DTYPES = {"Uint16": "<u2", "Uint32": "<u4", "Float32": "<f4", "Float64": "<f8"}
 
 
 def _array(array: NDArray[Any], kind: str) -> dict[str, str]:
-    """A typed array of JavaScript, row by row; the first bytes of all numbers, then the second ones, and so on."""
+    """A typed array for JavaScript, row by row: the first bytes of all numbers, then the second bytes, and so on."""
     plain = np.ascontiguousarray(array, DTYPES[kind]).reshape(-1, 1)
     return {"type": kind, "data": _squeezed(plain.view(np.uint8).T.tobytes())}
 
@@ -219,7 +219,7 @@ def _squeezed(content: bytes) -> str:
 
 
 def unpacked(array: Mapping[str, str]) -> Any:
-    """What the page's script makes of an array."""
+    """The inverse of `_array`, as in the page's script."""
     content = zlib.decompress(base64.b64decode(array["data"]))
     if array["type"] == "JSON":
         return json.loads(content)
@@ -228,25 +228,25 @@ def unpacked(array: Mapping[str, str]) -> Any:
     return np.ascontiguousarray(planes.T).view(kind).ravel()
 
 
-# The page's part
+# The section of the page
 
 
 def explorer(held: Mapping[str, Any], metric: Metric, alpha: float) -> Section | None:
-    """Controls and places that the script fills; without it, a sentence."""
+    """The controls, and the elements that the script fills; without JavaScript, a sentence."""
     cost = f"{alpha:g} × (1 − {metric.name})" if metric.higher_is_better else f"{alpha:g} × {metric.name}"
     last = len(held["rounds"]) - 1
     about = (
-        "Every point is a candidate of one list: to the right what the model scores higher, lower down what costs "
-        f"less (cost = {cost} of the sentence). The prediction has the highest score, the oracle the least cost; the "
-        "hope lies farthest towards the lower right (score − cost), the fear farthest towards the upper right "
-        "(score + cost), up to the dashed lines. Ramp losses raise the hope and lower the fear."
+        "Every point is a candidate of one list. Candidates to the right have a higher model score; those lower down "
+        f"have a smaller cost ({cost} of the sentence). The prediction has the highest score, the oracle the least "
+        "cost. The hope has the highest score − cost (lower right dashed line), the fear the highest score + cost "
+        "(upper right dashed line). Ramp losses raise the score of the hope and lower that of the fear."
     )
     few = "" if last else "Only the chosen weights were kept; rampion tune --keep-rounds keeps those of every round."
     find = tag(
         "div",
         tag("label", "Find ", tag("input", type="search", id="find", autocomplete="off",
                                   placeholder="segment or words")),
-        tag("label", "Sort by ", tag("select", _option("regret", "regret"), _option("gain", "regret that is gone"),
+        tag("label", "Sort by ", tag("select", _option("regret", "regret"), _option("gain", "reduction of regret"),
                                      _option("order", "order in the file"), id="sort")),
         tag("p", "", id="found", role="status", class_="quiet"),
         tag("ul", "", id="list", role="listbox", tabindex=0, aria_label="Segments"),
@@ -264,7 +264,7 @@ def explorer(held: Mapping[str, Any], metric: Metric, alpha: float) -> Section |
     parts = [tag("p", about, class_="lead"), *(tag("p", told, class_="quiet") for told in (held["note"], few) if told)]
     return section(
         "explorer", "k-best explorer", *parts,
-        Markup('<noscript><p class="quiet">The explorer needs JavaScript; all else on this page does not.</p>'
+        Markup('<noscript><p class="quiet">The explorer needs JavaScript; the rest of this page does not.</p>'
                "<style>.explorer{display:none}</style></noscript>"),
         tag("div", find, plane, tag("div", "", id="texts"), tag("div", "", id="moved"), class_="explorer",
             aria_busy="true"),
@@ -276,7 +276,7 @@ def _option(value: str, label: str) -> Markup:
 
 
 def worst(judged: Judged) -> Markup:
-    """The segments where the chosen weights lose most."""
+    """A table of the segments with the greatest regret under the chosen weights."""
     looks = Looks.at(judged)
     regrets, candidates = looks.regrets[looks.chosen], judged.batch.candidates
     rows = []
@@ -296,4 +296,4 @@ def worst(judged: Judged) -> Markup:
             class_="said-of",
         )
         rows.append([candidates.segments[segment], number(float(regrets[s])), said])
-    return table("Where the chosen weights lose most", ["segment", "regret", "texts"], rows, words=(0, 2))
+    return table("Segments with the greatest regret", ["segment", "regret", "texts"], rows, words=(0, 2))

@@ -1,4 +1,4 @@
-"""HTML from Python: every text is escaped, unless it is markup that these functions have made."""
+"""HTML from Python. Every text is escaped, except Markup, which these functions return."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MINUS = "\N{MINUS SIGN}"
 
 
 class Markup(str):
-    """What may stand in a page as it is."""
+    """A string of HTML, which is not escaped again."""
 
     __slots__ = ()
 
@@ -29,7 +29,7 @@ def joined(parts: Iterable[str]) -> Markup:
 
 
 def tag(name: str, /, *children: str, **attributes: Attribute) -> Markup:
-    """An element. class_ is class and aria_label aria-label; attributes that are None or False are left out."""
+    """An HTML element. class_ becomes class, aria_label aria-label; attributes that are None or False are left out."""
     told = "".join(_attribute(key, value) for key, value in attributes.items())
     return Markup(f"<{name}{told} />") if name in EMPTY else Markup(f"<{name}{told}>{joined(children)}</{name}>")
 
@@ -42,13 +42,13 @@ def _attribute(key: str, value: Attribute) -> str:
 
 
 def data(facts: Any, id_: str) -> Markup:
-    """Facts for a script to read; no text in them can end the element."""
+    """A script element with JSON data. No text in the data can end the element."""
     held = json.dumps(facts, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     return Markup(f'<script type="application/json" id="{escape(id_)}">{held}</script>')
 
 
 def number(value: float | None, places: int | None = None, sign: bool = False) -> str:
-    """38.47, or 0.8342 where a number is less than 2; nothing for what is not known."""
+    """A number as text: 38.47, with four decimals below 2 (0.8342); "" for None."""
     if value is None or not math.isfinite(value):
         return "" if value is None else "–"
     if isinstance(value, int) and places is None:
@@ -58,13 +58,13 @@ def number(value: float | None, places: int | None = None, sign: bool = False) -
 
 
 def short(value: float) -> str:
-    """At most four figures, or a whole number of fewer than seven."""
+    """A number with at most four significant digits, or a whole number with fewer than seven."""
     told = f"{value:,.0f}" if 1000 <= abs(value) < 1e6 else f"{value:.4g}"
     return told.replace("-", MINUS)
 
 
 def size(count: float) -> str:
-    """Bytes, as people say them."""
+    """A number of bytes as text, with a unit."""
     for unit in ("B", "KB", "MB"):
         if count < 1024:
             return f"{count:.3g} {unit}"
@@ -82,7 +82,7 @@ def duration(seconds: float) -> str:
 
 
 def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]], words: Sequence[int] = (0,)) -> Markup:
-    """Columns of words to the left, others to the right; the first cell of a row names it. Wide ones scroll."""
+    """A table that scrolls if it is wide. Columns `words` are aligned left; the first cell of a row is its header."""
     sides = [None if place in words else "n" for place in range(len(head))]
     titles = [tag("th", title, scope="col", class_=side) for title, side in zip(head, sides, strict=True)]
     body = [
@@ -97,17 +97,17 @@ def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]], word
 
 
 def facts(pairs: Iterable[tuple[str, str]]) -> Markup:
-    """Names and what they are."""
+    """A list of names and values."""
     return tag("dl", *(tag("div", tag("dt", name), tag("dd", told)) for name, told in pairs), class_="facts")
 
 
 def folded(summary: str, *children: str, shown: bool = False) -> Markup:
-    """What is shown when asked for."""
+    """Content that is hidden until the reader opens it."""
     return tag("details", tag("summary", summary), *children, open=shown)
 
 
 class Section(NamedTuple):
-    """A part of a page that its contents name."""
+    """A part of a page, listed in the page's contents."""
 
     id: str
     title: str
@@ -120,12 +120,12 @@ class Section(NamedTuple):
 
 
 def section(id_: str, title: str, *parts: str) -> Section | None:
-    """None where there is nothing to tell."""
+    """A section of these parts, or None if there is no part."""
     return Section(id_, title, parts) if any(parts) else None
 
 
 def together(id_: str, title: str, *parts: Section | str | None) -> Section | None:
-    """One section of what sections hold, and of what stands between them."""
+    """One section with the content of several sections, and of the text between them."""
     whole: list[str] = []
     for part in parts:
         whole += part.parts if isinstance(part, Section) else [part] if part else []

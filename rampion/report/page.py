@@ -1,4 +1,4 @@
-"""The page: sections under one head, with style, script and data inside. It asks nobody for anything."""
+"""The page: sections under one heading, with style, script and data inside. A page loads nothing from elsewhere."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from rampion.report.charts import Line, bar, chart, charts, interval
 from rampion.report.markup import Markup, Section, data, duration, facts, folded, number, section, size, table, tag
 from rampion.runs.folder import RunFolder
 
-TOP = 30  # weights of a table
-NOTHING = 1e-4  # of all the time: parts that take less have not been gone through
+TOP = 30  # rows of a table of weights
+NOTHING = 1e-4  # parts of the work with a smaller share of the time were not run, and are left out
 
 
 class Page(NamedTuple):
-    """A name, a line about it, the numbers that matter most, sections, and data for the script."""
+    """A title, a subtitle, the key figures, sections, and data for the script."""
 
     title: str
     about: str
@@ -27,7 +27,7 @@ class Page(NamedTuple):
     held: Mapping[str, Any] | None = None
 
     def html(self) -> str:
-        """The whole page. Its policy lets nothing be fetched, and no script run but its own."""
+        """The HTML of the page. Its content security policy blocks all requests, and all scripts but its own."""
         style, script = (files("rampion.report").joinpath(f"page.{kind}").read_text("utf-8") for kind in ("css", "js"))
         digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
         policy = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{digest}'"
@@ -59,7 +59,7 @@ def _figures(figures: Sequence[tuple[str, str]]) -> Markup:
 
 
 def weighing(weights: Mapping[str, float], before: Mapping[str, float] | None = None) -> Section | None:
-    """The largest weights as bars, and how far each has come."""
+    """The largest weights as bars, and how far each has moved."""
     heavy = sorted((name for name in weights if weights[name]), key=lambda name: -abs(weights[name]))[:TOP]
     greatest = max((abs(weights[name]) for name in heavy), default=0.0)
     rows = []
@@ -68,12 +68,12 @@ def weighing(weights: Mapping[str, float], before: Mapping[str, float] | None = 
         rows.append([tag("code", name), number(weights[name], 4), bar(weights[name], greatest), *change])
     head = ["feature", "weight", "", *(["since the start"] if before is not None else [])]
     nonzero = sum(map(bool, weights.values()))
-    told = f"{len(weights):,} features, {nonzero:,} of them with a weight that is not 0; the {len(heavy)} largest."
+    told = f"{len(weights):,} features, {nonzero:,} with a nonzero weight; the table shows the {len(heavy)} largest."
     return section("weights", "Weights", tag("p", told, class_="quiet"), table("Largest weights", head, rows))
 
 
 def scattered(runs: Sequence[Mapping[str, float]], seeds: Sequence[str]) -> Markup:
-    """The largest weights of several runs: mean, and least to greatest."""
+    """The largest weights over several runs: their means and ranges."""
     names = dict.fromkeys(name for run in runs for name in run)
     spread = {name: [run.get(name, 0.0) for run in runs] for name in names}
     means = {name: sum(values) / len(values) for name, values in spread.items()}
@@ -89,7 +89,7 @@ def scattered(runs: Sequence[Mapping[str, float]], seeds: Sequence[str]) -> Mark
 
 
 def made(folder: RunFolder, signature: str | None = None) -> Section | None:
-    """What was asked, with what, and on which inputs."""
+    """The configuration of a run, its versions, and its inputs."""
     manifest = folder.manifest
     inputs = [
         [tag("code", one["path"]), size(one["bytes"]) if "bytes" in one else "", tag("code", one.get("sha256", ""))]
@@ -105,7 +105,7 @@ def made(folder: RunFolder, signature: str | None = None) -> Section | None:
 
 
 def configured(folder: RunFolder, title: str = "Configuration") -> Markup:
-    """What was asked."""
+    """The configuration of a run."""
     return folded(title, facts([(name, _told(value)) for name, value in folder.config.items()]))
 
 
@@ -121,7 +121,7 @@ def _told(value: Any) -> str:
 
 
 def spent(rows: Sequence[Mapping[str, Any]], manifest: Mapping[str, Any]) -> Section | None:
-    """Seconds of every part of the work and memory, of all that the events tell; a run's totals from its manifest."""
+    """Seconds of every part of the work, and memory, from the events; the totals are from the manifest."""
     figures, drawn = list[tuple[str, str]](), list[Markup]()
     parts = {name for row in rows if isinstance(row.get("seconds"), dict) for name in row["seconds"]}
     if parts:
@@ -133,10 +133,10 @@ def spent(rows: Sequence[Mapping[str, Any]], manifest: Mapping[str, Any]) -> Sec
         lines = [Line(name, [(at(row), row["seconds"].get(name, 0.0)) for row in rows]) for name in ordered]
         drawn.append(chart("Seconds of every iteration", lines, "iteration", "seconds"))
     if memory := [(at(row), row["memory"] / 2**20) for row in rows if row.get("memory")]:
-        drawn.append(chart("Memory of the process, at most so far", [Line("memory", memory)], "iteration", "MB"))
-        figures.append(("memory at most", size(memory[-1][1] * 2**20)))
+        drawn.append(chart("Peak memory of the process so far", [Line("memory", memory)], "iteration", "MB"))
+        figures.append(("peak memory", size(memory[-1][1] * 2**20)))
     if whole := manifest.get("spent"):
-        figures += [("CPU time", duration(whole["CPU seconds"])), ("memory at most", size(whole["memory"]))]
+        figures += [("CPU time", duration(whole["CPU seconds"])), ("peak memory", size(whole["memory"]))]
     return section("spent", "Time and memory", *([facts(figures)] if figures else []), charts(*drawn))
 
 

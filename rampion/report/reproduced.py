@@ -1,4 +1,4 @@
-"""The page of experiments: our numbers beside the paper's, and what became of its claims."""
+"""The page of experiments: our numbers beside the paper's, and verdicts on the paper's claims."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SIGNS = {"holds": "✓", "does not hold": "✗", "within noise": "≈"}
 
 
 def page(title: str, experiments: Sequence[Results]) -> Page:
-    """`experiments` are what `rampion reproduce` writes, one a table or figure."""
+    """The page. `experiments` are the results that `rampion reproduce` writes, one for each table or figure."""
     first = experiments[0]
     verdicts = [relation["verdict"] for one in experiments for relation in one["relations"]]
     figures = [(name, str(verdicts.count(name))) for name in SIGNS]
@@ -42,7 +42,7 @@ def _experiment(one: Results) -> Section | None:
 
 
 def _numbers(one: Results) -> Markup:
-    """A row each; a measure is ours, its interval, and the paper's."""
+    """The table of numbers. Each measure has three cells: ours, its interval, and the paper's."""
     measures = list(dict.fromkeys(name for row in one["rows"] for name in (*row["measured"], *row["paper"])))
     titles = one.get("columns", {})
     printed = {name for row in one["rows"] for name in row["paper"]}
@@ -83,11 +83,11 @@ def _verdicts(relations: Sequence[Results]) -> Markup:
         verdict = one["verdict"]
         badge = tag("span", f"{SIGNS.get(verdict, '')} {verdict}", class_=f"verdict v{list(SIGNS).index(verdict)}")
         rows.append([one["id"], one["kind"], badge, joined([tag("p", one["sentence"]), *map(_claim, one["claims"])])])
-    return table("What the paper says", ["", "kind", "verdict", "relation"], rows, words=(0, 1, 2, 3))
+    return table("The paper's claims", ["", "kind", "verdict", "relation"], rows, words=(0, 1, 2, 3))
 
 
 def _claim(claim: Results) -> Markup:
-    """By how much; the whisker is the interval, the stroke is 0."""
+    """A claim's difference, with its interval as a whisker; the stroke is at 0."""
     value, low, high = (claim[name] for name in ("value", "low", "high"))
     reach = max(abs(low), abs(high)) or 1.0
     told = f"{claim['said']}: {short(value)} [{short(low)}, {short(high)}]"
@@ -97,7 +97,7 @@ def _claim(claim: Results) -> Markup:
 
 
 def _curves(rows: Sequence[Results]) -> list[Markup]:
-    """A chart for every curve that rows have: means of the runs, and least to greatest around them."""
+    """A chart for every kind of curve: each row's mean over runs, with the range around it."""
     names = dict.fromkeys(name for row in rows for run in row["curves"] for name in run)
     return [
         chart(name, [line for row in rows for line in _line(row["row"], row["curves"], name)], "iteration", name)
@@ -122,7 +122,7 @@ def _line(label: str, runs: Sequence[Results], name: str) -> list[Line]:
 
 
 def _settings(one: Results) -> Markup:
-    """What each row was made with, and the facts of its runs."""
+    """The settings of each row, and the facts of its runs."""
     rows = [
         [row["row"], ", ".join(f"{name} {value}" for name, value in row["settings"].items() if value is not None),
          "; ".join(", ".join(f"{name} {value}" for name, value in run.items()) for run in row["runs"])]
@@ -133,7 +133,7 @@ def _settings(one: Results) -> Markup:
 
 
 def _weights(rows: Sequence[Results]) -> Markup:
-    """Of every row, the means of its runs, their absolute values adding up to 1; and least to greatest."""
+    """The final weights of every row: means over runs and ranges, scaled so that absolute values sum to 1."""
     runs = {row["row"]: [_scaled(run) for run in row.get("weights", []) if run] for row in rows}
     runs = {label: found for label, found in runs.items() if found}
     names = dict.fromkeys(name for found in runs.values() for run in found for name in run)
@@ -142,7 +142,7 @@ def _weights(rows: Sequence[Results]) -> Markup:
     lines = [
         [name, *(_spread([run[name] for run in found if name in run]) for found in runs.values())] for name in names
     ]
-    return table("Final weights, their absolute values adding up to 1", ["", *runs], lines)
+    return table("Final weights, scaled so that their absolute values sum to 1", ["", *runs], lines)
 
 
 def _scaled(weights: Mapping[str, float]) -> dict[str, float]:

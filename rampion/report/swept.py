@@ -1,4 +1,4 @@
-"""The page of many runs of rampion tune on the same lists: recipes ranked, and how far seeds scatter."""
+"""The page of many runs of rampion tune on the same lists: a ranking of recipes, and the spread over seeds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rampion.store.features import Weights
 
 
 class Runs(NamedTuple):
-    """Of one recipe: the folder, the rounds and the weights of every run."""
+    """The runs of one recipe: the folder, the rounds and the weights of each."""
 
     folders: list[RunFolder]
     rounds: list[list[Mapping[str, Any]]]
@@ -25,7 +25,7 @@ class Runs(NamedTuple):
 
     @classmethod
     def found(cls, out: Path, recipe: str) -> Runs:
-        """OUT/RECIPE, or OUT/RECIPE.SEED each."""
+        """The runs in OUT/RECIPE, or in OUT/RECIPE.SEED for each seed."""
         seeded = sorted((path for path in out.glob(f"{recipe}.*") if path.suffix[1:].isdigit()), key=_seed)
         folders = [RunFolder(path) for path in [out / recipe, *seeded]]
         done = [folder for folder in folders if folder.begun and folder.weights.exists()]
@@ -40,7 +40,7 @@ def _seed(path: Path) -> int:
 
 
 def page(out: Path, trials: Sequence[Mapping[str, Any]]) -> Page:
-    """`trials` is what table.json holds."""
+    """The page. `trials` is the content of table.json."""
     runs = {trial["recipe"]: Runs.found(out, trial["recipe"]) for trial in trials if trial["runs"]}
     done = [event for found in runs.values() for event in found.folders[0].events if event["event"] == "done"]
     metric, signature = (done[0][name] if done else None for name in ("metric", "signature"))
@@ -94,7 +94,7 @@ def _curves(runs: Mapping[str, Runs], metric: str) -> Section | None:
 
 
 def _line(recipe: str, rounds: Iterable[Sequence[Mapping[str, Any]]], name: str) -> list[Line]:
-    """The mean of runs that went on as long as the shortest; around it, least to greatest."""
+    """The mean over runs, up to the end of the shortest run, with the range around it."""
     columns = [[row[name] for row in run if row.get(name) is not None] for run in rounds]
     if not (length := min(map(len, columns), default=0)):
         return []
@@ -105,7 +105,7 @@ def _line(recipe: str, rounds: Iterable[Sequence[Mapping[str, Any]]], name: str)
 
 
 def _weights(recipe: str, found: Runs) -> Markup:
-    """Scaled to a length of 1: candidates are chosen by the direction alone."""
+    """Weights scaled to a length of 1, because their direction alone chooses the candidates."""
     scaled = [_scaled(weights) for weights in found.weights]
     seeds = [folder.path.suffix[1:] or "the recipe's seed" for folder in found.folders]
     return folded(recipe, scattered(scaled, seeds), shown=True)

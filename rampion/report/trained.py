@@ -16,7 +16,7 @@ Table = Mapping[str, Mapping[str, Any]]
 
 
 def page(run: Run, templates: Table, weights: Table) -> Page:
-    """`templates` and `weights` as `rampion weights` tells them of the chosen iteration."""
+    """The page. `templates` and `weights` are those that `rampion weights` shows for the chosen iteration."""
     rows, best, config = run.rows, run.chosen, run.folder.config
     return Page(
         run.folder.path.resolve().name,
@@ -46,7 +46,7 @@ def curves(rows: Sequence[Iteration]) -> Section | None:
         charts(
         chart("BLEU", _lines(rows, train="train (sentences)", dev="dev", test="test"), x, "BLEU"),
         chart("Loss of every epoch", epochs[: min(2, len(rows))], "epoch", "loss of a sentence"),
-        chart("What was learnt from", _lines(rows, features="features", awake="that learn", candidates="candidates"),
+        chart("Size of the training data", _lines(rows, features="features", awake="learning", candidates="candidates"),
               x, ""),
         ),
     )  # fmt: skip

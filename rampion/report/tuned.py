@@ -17,7 +17,7 @@ Event = Mapping[str, Any]
 
 
 def page(folder: RunFolder, judged: Judged | None, why: str = "") -> Page:
-    """`judged` are the lists and the weights to explore; without them, `why` there are none."""
+    """The page. `judged` has the lists and the weights for the explorer; if it is None, `why` says the reason."""
     events = folder.events
     rounds, iterations = ([event for event in events if event["event"] == kind] for kind in ("round", "iteration"))
     done = next((event for event in events if event["event"] == "done"), None)
@@ -43,7 +43,7 @@ def page(folder: RunFolder, judged: Judged | None, why: str = "") -> Page:
 
 
 def before(judged: Judged | None) -> dict[str, float] | None:
-    """The weights that the run began with, where they are known."""
+    """The initial weights of the run, if they are known."""
     if judged is None or START not in judged.weights:
         return None
     return dict(zip(judged.batch.candidates.features.names, judged.weights[START].tolist(), strict=True))
@@ -67,7 +67,7 @@ def _figures(done: Event, iterations: Sequence[Event]) -> list[tuple[str, str]]:
 
 
 def standings(done: Event) -> Section | None:
-    """What the weights choose, on the lists and on held-out ones, beside the best and the worst of them."""
+    """Scores of the weights' choices, on the lists and on held-out ones, beside the best and the worst choices."""
     if "before" not in done:
         return None
     sides = [done, *([done["dev"]] if done.get("dev") else [])]
@@ -90,7 +90,7 @@ def standings(done: Event) -> Section | None:
 
 
 def curves(rounds: Sequence[Event], iterations: Sequence[Event], metric: str) -> Section | None:
-    """Scores, loss and steps of all rounds; of a loop with a decoder, of all iterations."""
+    """Charts of scores, loss and steps of all rounds, and of all iterations of a loop with a decoder."""
     x = "round of all iterations" if any(row["iteration"] > 1 for row in rounds) else "round"
 
     def line(name: str, label: str, rows: Sequence[Event] = rounds) -> Line:
@@ -102,9 +102,9 @@ def curves(rounds: Sequence[Event], iterations: Sequence[Event], metric: str) ->
     drawn = charts(
         chart(f"{metric} of every decoding", [line(*pair, iterations) for pair in told.items()], "iteration", metric),
         chart("Candidates", [line(*pair, iterations) for pair in counts.items()], "iteration", "candidates"),
-        chart(f"{metric} of what the weights choose", scores, x, metric),
+        chart(f"{metric} of the choices of the weights", scores, x, metric),
         chart("Loss of all lists", [line("loss", "loss")], x, "loss"),
         chart("How far the weights moved", [line("moved", "moved")], x, "distance"),
-        chart("Candidates that the model spreads over", [line("effective", "candidates")], x, "candidates"),
+        chart("Effective number of candidates (exp entropy)", [line("effective", "candidates")], x, "candidates"),
     )
     return section("curves", "Learning curves", drawn)

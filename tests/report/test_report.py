@@ -343,7 +343,7 @@ def test_a_run_of_train_shows_weights_time_and_memory(trained):
     for name, row in list(told["weights"].items())[:5]:
         assert name in read.texts
         assert markup.number(row["weight"], 4) in read.texts
-    assert {"decoding", "learning", "memory at most"} <= set(read.texts)
+    assert {"decoding", "learning", "peak memory"} <= set(read.texts)
 
 
 @pytest.mark.slow

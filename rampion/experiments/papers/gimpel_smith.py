@@ -1,7 +1,7 @@
-"""Gimpel & Smith's experiments with a decoder in the loop: their numbers are those of S9.
+"""Gimpel & Smith's experiments with a decoder in the loop. The numbers are from S9.
 
-BLEU of the tuning text and of the test is that of the corpus, of what the decoder says with the final weights. The
-paper's numbers are means over its languages and tests, so that only relations can be compared.
+BLEU of the tuning text and of the test is corpus BLEU of the decoder's output with the final weights. The
+paper's numbers are means over its languages and tests, so only relations can be compared.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ from rampion.training.recipes import RECIPES
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """Weights learnt from the decoder's lists of the tuning text, decoded anew after every learning."""
+    """Weights tuned in a loop with the decoder, which decodes the tuning text again in every iteration."""
 
-    recipe: str | None  # None: the first weights, as they are
+    recipe: str | None  # None: no tuning, the initial weights
     features: str = "fourteen"
     start: int = 0  # the usual weights, or the number of a draw around them (S9.2)
-    change: str = ""  # a setting that is not the recipe's, name=value
-    again: int = 0  # the same once more
+    change: str = ""  # a changed setting of the recipe, name=value
+    again: int = 0  # the number of a repetition
 
     @property
     def seeded(self) -> bool:
-        """Whether the recipe draws by chance."""
+        """Whether the recipe uses random numbers."""
         return self.recipe is not None and RECIPES[self.recipe].settings().get("seed") is not None
 
 
@@ -74,7 +74,7 @@ def _label(name: str, start: int) -> str:
 
 
 def _above(first: str, others: Iterable[str], measure: str = "test", by: float = 0.0) -> tuple[Above, ...]:
-    """The first row has more of the measure than each other."""
+    """Claims that the first row's measure is above that of each other row."""
     return tuple(Above(Quantity(first, measure), Quantity(other, measure), by) for other in others)
 
 
@@ -261,7 +261,7 @@ hyper_parameters = Experiment(
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A law of the losses, on lists drawn by chance of which every second reaches its reference, once."""
+    """A law of the losses, checked on random lists; every second list has one candidate that reaches the reference."""
 
     seeded: ClassVar[bool] = True
     law: str
@@ -270,13 +270,13 @@ class Family:
 
 SEGMENTS, LONGEST, WIDTH = 16, 8, 3
 EXACT = 1e-8  # rounding
-STRENGTH = 0.1  # of L2: without it a list that can be told apart has no best weights
+STRENGTH = 0.1  # of L2: without it, separable lists have no finite optimum
 Reals = NDArray[np.float64]
 Laws = Iterator[NDArray[np.bool_]]
 
 
 def problem(random: np.random.Generator) -> Batch:
-    """Lists, every second of which has a candidate that is the reference."""
+    """Random lists; every second one has a candidate that is the reference."""
     sizes = random.integers(2, LONGEST + 1, SEGMENTS)
     bounds = np.concatenate([[0], np.cumsum(sizes)])
     count, names = int(bounds[-1]), Names()
@@ -311,14 +311,14 @@ def ramps(batch: Batch, random: np.random.Generator) -> Laws:
 
 
 def gamma(batch: Batch, random: np.random.Generator) -> Laws:
-    """F5: with a cost that outweighs all scores, the perceptron of the oracle."""
+    """F5: with a cost that outweighs all scores, ramp loss is the perceptron loss of the oracle."""
     stakes, scores = batch.stakes, batch.scores(3 * random.normal(size=WIDTH))
     dear, oracle = Contrast(Side(tilt=-1e9), MODEL), LOSSES["kbest-perceptron"]
     yield np.abs(dear.slopes(stakes, scores)[1] - oracle.slopes(stakes, scores)[1]) > EXACT
 
 
 def unreached(batch: Batch, random: np.random.Generator) -> Laws:
-    """What wants the reference learns nothing from a list without it."""
+    """Losses of the reference have no slopes on a list that lacks it."""
     stakes, scores = batch.stakes, batch.scores(3 * random.normal(size=WIDTH))
     within = np.logical_or.reduceat(stakes.reached, stakes.bounds[:-1])
     without = ~np.repeat(within, np.diff(stakes.bounds))
@@ -329,7 +329,7 @@ def unreached(batch: Batch, random: np.random.Generator) -> Laws:
 
 
 def convex(batch: Batch, random: np.random.Generator) -> Laws:
-    """With one reference a list, and the oracle as it is, three starts end at one value."""
+    """Convex losses end at one value from three starts."""
     solver, origin = Lbfgs(STRENGTH, steps=500), np.zeros(WIDTH)
     for name in ("log", "softmax-margin", "latent-log", "och-ney"):
         loss = LOSSES[name]
@@ -345,7 +345,7 @@ LAWS = {"convex": convex, "no reference": unreached, "large gamma": gamma, "ramp
 
 
 def prove(family: Family, seed: int) -> Outcome:
-    """Whether any problem violates the law."""
+    """Count the random problems that violate the law."""
     found = list[NDArray[np.bool_]]()
     for number in range(family.problems):
         random = np.random.default_rng([seed, number])

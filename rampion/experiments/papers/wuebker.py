@@ -1,7 +1,7 @@
-"""Wuebker et al.: maximum expected BLEU on training data, with four updates; their numbers are those of S11.8.
+"""Wuebker et al.: maximum expected BLEU on training data, with four updates. The numbers are from S11.8.
 
-Weights of phrase pairs and the like are learnt from lists of the training text, which no sentence of it is decoded for
-with its own counts, and become columns of the blocks, which MERT tunes on the dev text beside the others.
+Weights of sparse features, such as phrase pairs, are learnt from lists of the training text. A sentence is decoded without
+x The weights become columns of the blocks, which MERT tunes on the dev text with the other features.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ METHODS: tuple[Method, ...] = ("GT", "SGD", "AdaGrad", "RPROP")
 GT, SGD, ADAGRAD, RPROP = METHODS
 RECIPES: Mapping[Method, str] = {"SGD": "xbleu-sgd", "AdaGrad": "xbleu-adagrad", "RPROP": "xbleu-rprop"}
 STEPS = 40
-# Of GT, whose regulariser is another one: the least power of ten with which, on the toy corpus at the small scale, no
+# The tau of GT, whose regulariser is another one: the least power of ten with which, on the small toy corpus, no
 # step that was tried takes more than 0.5 from dev BLEU. With 0.001 the fortieth takes 1.7, with 0.000001 it takes 3.2.
 GROWN = 1e-2
 LARGER = 3  # times as many sentences, where there are so many
@@ -34,20 +34,20 @@ ALL = "pairs,lexical,triplets,reordering"
 
 @dataclass(frozen=True, slots=True)
 class Learning:
-    """Weights learnt from lists of the training text, the base system's staying as they are."""
+    """Weights learnt from lists of the training text, while the base system's weights stay fixed."""
 
     seeded: ClassVar[bool] = False
     method: Method
     features: str = PAIRS
     leave_one_out: bool = True
     larger: bool = False
-    tau: float = 1e-6  # of the regulariser
-    rate: float | None = None  # None: for methods that have one, the best on lists that are not learnt from
+    tau: float = 1e-6  # the strength of the regulariser
+    rate: float | None = None  # None: the best one on held-out lists, for methods with a rate
 
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
-    """The base system, or what has been learnt put into its blocks; tuned with MERT on the dev text."""
+    """The base system, or the system with the learnt weights in its blocks, tuned with MERT on the dev text."""
 
     seeded: ClassVar[bool] = True
     learning: Learning | None
@@ -55,7 +55,7 @@ class Tuned:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """How expected BLEU rises; nothing is decoded."""
+    """The curve of expected BLEU; nothing is decoded."""
 
     seeded: ClassVar[bool] = False
     learning: Learning
@@ -63,7 +63,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """What steps take, in time and memory, and how many numbers they change."""
+    """The time and memory of steps, and the number of values that they change."""
 
     seeded: ClassVar[bool] = False
     learning: Learning
@@ -71,7 +71,7 @@ class Effort:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """Expected BLEU after the last step, and dev BLEU with what has been learnt at weight 1; nothing is tuned."""
+    """Expected BLEU after the last step, and dev BLEU with the learnt columns at weight 1; nothing is tuned."""
 
     seeded: ClassVar[bool] = False
     learning: Learning
@@ -81,15 +81,15 @@ BASELINE, WITHOUT, EVERYTHING = "baseline", "RPROP, nothing left out", "RPROP, a
 TABLE_2: Mapping[str, float] = {
     BASELINE: 30.4, GT: 30.9, SGD: 30.8, ADAGRAD: 31.1, RPROP: 31.3, WITHOUT: 30.7, EVERYTHING: 31.6,
 }  # fmt: skip
-CHOSEN: Mapping[str, int] = {ADAGRAD: 19, GT: 23, RPROP: 29, SGD: 35}  # the step
-HOURS: Mapping[str, float] = {GT: 16.0, RPROP: 2.5}  # of 40 steps
+CHOSEN: Mapping[str, int] = {ADAGRAD: 19, GT: 23, RPROP: 29, SGD: 35}  # the paper's best step
+HOURS: Mapping[str, float] = {GT: 16.0, RPROP: 2.5}  # the paper's hours for 40 steps
 GIGABYTES: Mapping[str, float] = {GT: 6.7, RPROP: 2.1}
 UPDATED: Mapping[str, float] = {GT: 6.08e6, RPROP: 9.21e5}
 TABLE_3: Mapping[str, float] = {BASELINE: 18.0, SGD: 18.0, ADAGRAD: 18.3, RPROP: 18.7}  # of the discussion forum
 
 
 def _learning(method: Method) -> Learning:
-    """Of phrase pairs."""
+    """The learning of phrase pairs by a method."""
     return Learning(method, tau=GROWN) if method == "GT" else Learning(method)
 
 
@@ -287,7 +287,7 @@ larger = Experiment(
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """A law of p-values, on systems whose scores are drawn by chance."""
+    """A law of p-values, checked on systems with random scores."""
 
     seeded: ClassVar[bool] = True
     law: str
@@ -301,20 +301,20 @@ Laws = Iterator[NDArray[np.bool_]]
 
 
 def scored(random: np.random.Generator, runs: int) -> NDArray[np.float64]:
-    """Runs of a system: segments are easy or hard, whoever translates them."""
+    """Scores of a system's runs. The difficulty of a segment is the same for all of them."""
     values = random.normal(size=SEGMENTS) + 0.5 * random.normal(size=(runs, SEGMENTS))
     return np.stack([MEAN.rows(run) for run in values])
 
 
 def same(random: np.random.Generator) -> Laws:
-    """A system is not better than itself, sure as can be."""
+    """p is 1 if a system is compared with itself."""
     system = scored(random, RUNS)
     for test in (randomisation, paired_bootstrap):
         yield np.array([test(MEAN, system, system, TRIALS).p != 1.0])
 
 
 def apart(random: np.random.Generator) -> Laws:
-    """The farther two systems are apart, the smaller is p."""
+    """p falls as the difference of two systems grows."""
     one, two = scored(random, RUNS), scored(random, RUNS)
     ahead = 1.0 if two[..., 0].mean() >= one[..., 0].mean() else -1.0
     for test in (randomisation, paired_bootstrap):
@@ -323,7 +323,7 @@ def apart(random: np.random.Generator) -> Laws:
 
 
 def halves(random: np.random.Generator) -> Laws:
-    """Halves of the runs of one system differ by chance, and p is any number as often as any other."""
+    """Two halves of one system's runs differ only by chance, so p is uniform."""
     p = np.empty(HALVES)
     for number in range(HALVES):
         runs = scored(random, 2 * RUNS)

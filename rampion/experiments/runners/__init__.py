@@ -1,4 +1,4 @@
-"""Where the rows of experiments are made: the stock, and a file for each kind of row."""
+"""Runners: how rows of experiments become numbers. There is a module for each kind of row, and their inputs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rampion.experiments.scales import SCALES
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Workshop:
-    """Makes rows."""
+    """The `Maker` of all kinds of rows."""
 
     scale: str
     stock: Stock
@@ -35,7 +35,7 @@ class Workshop:
 
     @property
     def about(self) -> dict[str, Any]:
-        """What the numbers were made with."""
+        """The scale, the corpus and the seeds that the numbers depend on."""
         from rampion.runs.folder import manifest
 
         facts = manifest(())
@@ -87,4 +87,4 @@ class Workshop:
                 return wuebker.prove(doubt, seed)
             case wuebker.Tuned() | wuebker.Curve() | wuebker.Effort() | wuebker.Trial() as settings:
                 return expected.make(self.stock, settings, seed)
-        raise RecipeError(f"{row.label}: nobody knows how to make a {type(row.settings).__name__}")
+        raise RecipeError(f"{row.label}: there is no runner for {type(row.settings).__name__}")

@@ -1,6 +1,6 @@
-"""Rows that learn expected BLEU from lists of the training text, put what they learnt into blocks, and tune with it.
+"""Rows that maximise expected BLEU on lists of the training text, add the learnt weights to the blocks, and tune.
 
-What rows share is made once and kept beside them: base systems, lists, what steps have learnt, and every run of MERT.
+Base systems, lists, learnt steps and runs of MERT are made once, stored beside the rows, and shared by them.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ Reals = NDArray[np.float64]
 Settings = Tuned | Curve | Effort | Trial
 Learnt = Mapping[str, Reals]  # weights of the features of the lists, or probabilities of the entries of tables
 
-BASE = ("pairs", "held_out", "beam", "width", "decodings")  # what of the scale a base system depends on
+BASE = ("pairs", "held_out", "beam", "width", "decodings")  # the fields of the scale that a base system depends on
 CHOOSER = 1  # the seed of the base system that makes lists, and of the MERT that chooses a step
-HELD = 10  # every such list is held out to choose a rate
-TIMED = 10  # steps
-SPREAD = 6.0  # candidates of a list that the base system's distribution is spread over, when learning begins
+HELD = 10  # every tenth list is held out to choose a rate
+TIMED = 10  # steps whose time is measured
+SPREAD = 6.0  # the effective number of candidates of a list when learning begins
 LOSS = ExpectedBleu()
 KIND, WEIGHTS = "steps", "weights"
 
 
 def depends(settings: Settings) -> tuple[str, ...]:
-    """What of the scale a row depends on."""
+    """The fields of the scale that a row depends on."""
     if not isinstance(settings, Tuned):
         return (*BASE, "listed")
     return (*BASE, "listed", "tried", "turns") if settings.learning else BASE
@@ -73,7 +73,7 @@ def make(stock: Stock, settings: Settings, seed: int) -> Outcome:
 
 
 def tune(stock: Stock, learning: Learning | None, seed: int) -> Outcome:
-    """MERT on the dev text, of the base system or with the step that is best on dev."""
+    """Tune on the dev text by MERT: the base system, or the system with the learnt step that is best on dev."""
     if learning is None:
         found = base(stock, seed)
         return measured(stock, stock.whole, found, {"seed": seed})
@@ -90,7 +90,7 @@ def tune(stock: Stock, learning: Learning | None, seed: int) -> Outcome:
 
 
 def curve(stock: Stock, learning: Learning) -> Outcome:
-    """Expected BLEU of the lists, step by step."""
+    """The expected BLEU of the lists after every step."""
     course = Course.of(stock, learning)
     rise = Rise.rows(course.expected)
     return Outcome(
@@ -101,7 +101,7 @@ def curve(stock: Stock, learning: Learning) -> Outcome:
 
 
 def trial(stock: Stock, learning: Learning) -> Outcome:
-    """The last step as it is, at weight 1."""
+    """The result of the last step, with weight 1."""
     course = Course.of(stock, learning)
     system = condensed(stock, course.learnt[max(course.learnt)], learning)
     weights = beginning(stock, decoder(stock, system, course.names).decoder.names)
@@ -110,7 +110,7 @@ def trial(stock: Stock, learning: Learning) -> Outcome:
 
 
 def effort(stock: Stock, learning: Learning) -> Outcome:
-    """Seconds of every step, the most memory that learning takes, and how many numbers it changes."""
+    """The seconds of every step, the peak memory of learning, and the number of values that it changes."""
     lists = listed(stock, learning)
     batch, ticks, changed = judged(stock, lists), list[float](), list[int]()
 
@@ -135,7 +135,7 @@ def effort(stock: Stock, learning: Learning) -> Outcome:
 
 
 def measured(stock: Stock, system: Any, found: Found, facts: Mapping[str, Any]) -> Outcome:
-    """BLEU of what the decoder says of the tuning text and of the test."""
+    """The BLEU of the decoder's translations of the tuning text and of the test."""
     said = spoken(stock, system, ",".join(found.weights), found.weights, "tune", "test")
     return Outcome(said, {}, {**facts, "iterations": found.decodings}, found.weights)
 
@@ -150,7 +150,7 @@ def spoken(stock: Stock, system: Any, features: str, weights: Mapping[str, float
 
 
 class Found(NamedTuple):
-    """Of all weights that a run of MERT has come to, those with which the decoder is best on dev."""
+    """The best weights of a run of MERT: those with which the decoder's dev BLEU is highest."""
 
     weights: Mapping[str, float]
     dev: float
@@ -158,7 +158,7 @@ class Found(NamedTuple):
 
 
 def home(stock: Stock) -> Path:
-    """A folder for what rows share at this scale."""
+    """The folder of data that rows share at this scale."""
     scale = stock.scale
     sizes = (scale.beam, scale.listed, scale.width, scale.decodings, scale.tried, scale.turns)
     return stock.out / "expected" / "-".join(map(str, sizes))
@@ -170,14 +170,14 @@ def decoder(stock: Stock, system: Any, features: str) -> Any:
 
 
 def base(stock: Stock, seed: int = CHOOSER) -> Found:
-    """Fourteen features, tuned on the dev text from the usual weights."""
+    """The base system: fourteen features, tuned on the dev text from the usual weights."""
     keyed = decoder(stock, stock.whole, "fourteen")
     folder = home(stock) / "base" / f"seed-{seed}"
     return mert(stock, keyed, keyed.decoder.initial, seed, stock.scale.decodings, folder)
 
 
 def mert(stock: Stock, keyed: Any, start: Weights, seed: int, decodings: int, folder: Path) -> Found:
-    """A run of MERT, which goes on if it was stopped, and is made only once."""
+    """A run of MERT, which is made only once, and resumed if it was stopped."""
     kept = folder / "found.json"
     if not kept.exists():
         recipe = looped(KNOWN["mert"]).set(k=stock.scale.width, iterations=decodings, seed=seed)
@@ -194,7 +194,7 @@ def mert(stock: Stock, keyed: Any, start: Weights, seed: int, decodings: int, fo
 
 
 def listed(stock: Stock, learning: Learning) -> Candidates:
-    """Lists of the first sentences of the training text, with a language model of the others."""
+    """Lists of the first sentences of the training text, decoded with a language model of the others."""
     from rampion.decoder.models.leave_one_out import LENGTH
 
     system = stock.whole
@@ -214,12 +214,12 @@ def listed(stock: Stock, learning: Learning) -> Candidates:
 
 
 def sentences(stock: Stock, learning: Learning) -> int:
-    """How many are listed: half of all at most, since the others make the language model."""
+    """The number of sentences to list: at most half of all, because the others make the language model."""
     return min(stock.scale.listed * (LARGER if learning.larger else 1), len(stock.whole.corpus.train) // 2)
 
 
 def language(stock: Stock, count: int) -> Any:
-    """A language model of all training sentences but the first."""
+    """A language model of all training sentences but the first `count`."""
     from rampion.decoder.models import kneser, lm
 
     path = home(stock) / "lists" / f"others-than-{count}.lm"
@@ -231,7 +231,7 @@ def language(stock: Stock, count: int) -> Any:
 
 
 def alignment(stock: Stock, count: int) -> Any:
-    """Of the first pairs, that which the blocks were made with."""
+    """The word alignment of the first `count` pairs, with which the blocks were made."""
     from rampion.decoder.alignment import links
     from rampion.decoder.system import LINKS
 
@@ -244,15 +244,15 @@ def alignment(stock: Stock, count: int) -> Any:
 
 
 def judged(stock: Stock, lists: Candidates) -> Batch:
-    """Lists with what their candidates gain, and what the base system scores them, its weights so great as `loud`."""
+    """Lists with their candidates' gains, and the base system's scores under the weights of `loud`."""
     batch = gains(stock, lists)
     return batch.upon(lists.score(Weights.from_dict(loud(stock)).onto(lists.features, lenient=True)))
 
 
 def loud(stock: Stock) -> Mapping[str, float]:
-    """The base system's weights times a number: MERT leaves open how great they are, expected BLEU does not.
+    """The base system's weights, scaled: the scale does not matter to MERT, but it does to expected BLEU.
 
-    So great that lists of phrase pairs are spread over SPREAD candidates.
+    With this scale the effective number of candidates of a list is SPREAD, for lists with phrase pairs.
     """
     path, weights = home(stock) / "loud.json", base(stock).weights
     if not path.exists():
@@ -273,7 +273,7 @@ def loud(stock: Stock) -> Mapping[str, float]:
 
 
 def gains(stock: Stock, lists: Candidates) -> Batch:
-    """Lists with what their candidates gain."""
+    """Lists with their candidates' gains."""
     train = stock.whole.corpus.train
     numbers = np.array([int(name) for name in lists.segments])
     recipe = KNOWN["xbleu-rprop"]
@@ -285,16 +285,16 @@ def gains(stock: Stock, lists: Candidates) -> Batch:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Course:
-    """What steps have come to: expected BLEU of every list, before the first and after each, and what some learnt."""
+    """The course of learning: every list's expected BLEU before and after each step, and the weights of some steps."""
 
     expected: Reals
     learnt: Mapping[int, Learnt]
     facts: Mapping[str, Any]
-    names: str  # of the features of a decoder that has what was learnt
+    names: str  # the features of a decoder with the learnt columns
 
     @classmethod
     def of(cls, stock: Stock, learning: Learning) -> Course:
-        """Learnt, or read back."""
+        """Learn, or read back what was learnt before."""
         path = home(stock) / "steps" / named_(learning)
         if not path.exists():
             console.note(f"  learning: {learning.method}, {learning.features}")
@@ -317,7 +317,7 @@ def named_(learning: Learning) -> str:
 
 
 def _columns(learning: Learning) -> list[str]:
-    """The features that blocks have beside the fourteen."""
+    """The features of the learnt columns, which blocks have in addition to the fourteen."""
     from rampion.decoder.features.templates import GROUPS
     from rampion.decoder.search.condense import COLUMNS_OF
 
@@ -342,28 +342,28 @@ def _learn(stock: Stock, learning: Learning, path: Path) -> None:
 
     climb(stock, replace(learning, rate=rate), batch, told)
     facts = {"rate": rate, "steps": len(points) - 1, "features": len(batch.candidates.features)}
-    if len(points) - 1 not in tried:  # nothing helped any more
+    if len(points) - 1 not in tried:  # learning ended early, because no step helped
         arrays.update({f"{len(points) - 1} {name}": numbers for name, numbers in last.items()})
     points += points[-1:] * (STEPS + 1 - len(points))
     container.write(path, KIND, {"expected": np.stack(points), **arrays}, facts)
 
 
 def steps_tried(count: int) -> list[int]:
-    """So many of the steps, the last among them, and more of the first, in which some methods go far."""
+    """The steps to tune with: denser among the first, in which some methods move far, and including the last."""
     if count >= STEPS:
         return list(range(1, STEPS + 1))
     return [max(1, int(STEPS * (n / count) ** 2)) for n in range(1, count + 1)]
 
 
 def expected(batch: Batch, weights: Reals) -> Reals:
-    """Expected BLEU of every list in percent; that of an empty one is 0."""
+    """The expected BLEU of every list in percent, 0 for an empty list."""
     means, _, _ = LOSS.expect(batch.stakes, batch.scores(weights))
     found: Reals = np.where(np.diff(batch.stakes.bounds) > 0, 100 * (1 - means), 0.0)
     return found
 
 
 def paced(stock: Stock, learning: Learning) -> float | None:
-    """The rate: of those known the best to every tenth list, after learning from the others; None if there is none."""
+    """The rate of RATES that is best on the held-out lists after learning from the others; None without rates."""
     if learning.rate is not None or learning.method not in RATES:
         return learning.rate
     lists = listed(stock, learning)
@@ -385,7 +385,7 @@ def paced(stock: Stock, learning: Learning) -> float | None:
 def climb(
     stock: Stock, learning: Learning, batch: Batch, told: Callable[[Reals, Learnt, int], None], steps: int | None = None
 ) -> None:
-    """The steps of a method; after each, what features weigh, what has been learnt, and how many numbers changed."""
+    """Run the steps of a method. After each, call told(weights, what was learnt, the number of changed values)."""
     size, steps = len(batch.candidates.features), steps or STEPS
     if learning.method == "GT":
         from rampion.decoder.features.channels import tables
@@ -414,7 +414,7 @@ def climb(
 
 
 def condensed(stock: Stock, learnt: Learnt, learning: Learning) -> Any:
-    """The system with what a step has learnt in its blocks."""
+    """The system with the weights of a step in its blocks."""
     from rampion.decoder.features.channels import channelled
     from rampion.decoder.search.condense import condensed as into
 
@@ -425,13 +425,13 @@ def condensed(stock: Stock, learnt: Learnt, learning: Learning) -> Any:
 
 
 def beginning(stock: Stock, names: tuple[str, ...]) -> Weights:
-    """The base system's weights as they were when learning began, and 1 for what has been learnt."""
+    """The base system's weights at the beginning of learning, and 1 for the learnt columns."""
     known = loud(stock)
     return Weights.from_dict({name: known.get(name, 1.0) for name in names})
 
 
 def tuned_with(stock: Stock, learning: Learning, course: Course, step: int, seed: int) -> Found:
-    """MERT with what a step has learnt."""
+    """Tune the system with the weights of a step by MERT."""
     folder = home(stock) / "tuned" / named_(learning) / f"step-{step}" / f"seed-{seed}"
     kept = folder / "found.json"
     if kept.exists():

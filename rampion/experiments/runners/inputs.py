@@ -1,4 +1,4 @@
-"""What rows are made of: texts, and systems that are made from them once and kept in the folder of the experiment."""
+"""Inputs of rows: texts, and systems, which are made from them once and stored in the experiment's folder."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from rampion.protocols import Decoder, KeyedDecoder
 
 
-WORDS = 4  # of the language model of real-valued features
+WORDS = 4  # the order of the language model of real-valued features
 
 
 @dataclass(frozen=True, eq=False)
 class Stock:
-    """Made when a row first needs it."""
+    """The inputs. Each is made when a row first needs it."""
 
     out: Path
     scale: Scale
@@ -33,7 +33,7 @@ class Stock:
 
     @cached_property
     def whole(self) -> Any:
-        """Made from all sentences, for weights that are learnt from the dev text."""
+        """A system made from all sentences, for weights that are learnt from the dev text."""
         from rampion.decoder.system import Settings, System
 
         text = self.text
@@ -42,7 +42,7 @@ class Stock:
 
     @cached_property
     def counts(self) -> Any:
-        """Count features of all sentences, each kind having its share of them (S9.3)."""
+        """Count features of all sentences, in the paper's proportions of kinds (S9.3)."""
         from rampion.apps.texts import links_of, texts_of
         from rampion.decoder.features.counts import CountFeatures, Settings
         from rampion.decoder.system import LINKS
@@ -61,7 +61,7 @@ class Stock:
 
     @cached_property
     def system(self) -> Any:
-        """Made from the sentences that are not learnt from: what a sentence gave itself would say it all too well."""
+        """A system made without the lessons, because their own blocks would translate them too well."""
         from rampion.decoder.system import Settings, System
 
         corpus, _ = self.texts
@@ -70,14 +70,14 @@ class Stock:
 
     @cached_property
     def lessons(self) -> Any:
-        """The sentences that weights are learnt from."""
+        """The sentences to learn weights from."""
         from rampion.decoder.text.corpus import Corpus
 
         return Corpus.load(self.texts[1]).train
 
     @cached_property
     def texts(self) -> tuple[Path, Path]:
-        """Two folders: a corpus, and the sentences that were taken from its training text, drawn by chance."""
+        """Two folders: a corpus, and the sentences that were drawn at random and removed from its training text."""
         from rampion.decoder.text.corpus import Corpus
 
         corpus, lessons = self.out / "corpus", self.out / "lessons"
@@ -97,7 +97,7 @@ class Stock:
 
     @cached_property
     def text(self) -> Path:
-        """The folder of all text; the toy's is invented first."""
+        """The folder of all text. The toy corpus is invented first."""
         from rampion.decoder.text.language import Language
 
         if self.given:
@@ -109,12 +109,12 @@ class Stock:
 
     @cached_property
     def pool(self) -> Stock:
-        """Half of the pairs to choose from what is learnt from; the other half gives blocks and language model."""
+        """The stock with half of the pairs to choose lessons from; the other half gives blocks and language model."""
         scale = self.scale._replace(sentences=sys.maxsize)
         return replace(self, out=self.out / "pool", given=str(self.text), scale=scale)
 
     def spoken(self, words: int) -> Any:
-        """The system of all sentences, with a language model of so many words."""
+        """The system of all sentences, with a language model of order `words`."""
         from rampion.decoder.models import kneser, lm
 
         if words == WORDS:
@@ -125,12 +125,12 @@ class Stock:
         return replace(self.whole, settings=replace(self.whole.settings, order=words), lm=lm.read(path))
 
     def decoder(self, features: str, order: str, options: int | None = None, system: Any = None) -> KeyedDecoder:
-        """One with the options of binary features, or with so many; of the stock's system, or of that."""
+        """A decoder for relevant sets. The defaults are the options of binary features, and the stock's system."""
         decoder: KeyedDecoder = self._made(features, order, options, system)
         return decoder
 
     def lister(self, features: str, order: str, options: int | None = None) -> Decoder:
-        """The same, for lists of candidates."""
+        """The same decoder, for lists of candidates."""
         decoder: Decoder = self._made(features, order, options).decoder
         return decoder
 

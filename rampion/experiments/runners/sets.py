@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from rampion.training.recipes import Recipe
     from rampion.training.relevant import Iteration
 
-DEPENDS = ("pairs", "held_out", "sentences", "iterations", "options", "beam")  # what of the scale they depend on
-TRUTHS = 5  # sequences that the oracle looks for; its best is what is measured (S10.4)
+DEPENDS = ("pairs", "held_out", "sentences", "iterations", "options", "beam")  # the fields of the scale
+TRUTHS = 5  # best sequences that the oracle search returns; the first one is measured (S10.4)
 
 
 def oracle(stock: Stock, truth: Truth) -> Outcome:
-    """Training BLEU of the best sequence of every sentence."""
+    """The training BLEU of every sentence's best possible sequence."""
     lessons = stock.lessons
     found = stock.decoder("P1", truth.reordering).truths(lessons.source, lessons.references, TRUTHS)
     texts = Texts.join([part.texts.take(part.bounds[:-1]) for part in found])
@@ -33,9 +33,9 @@ def oracle(stock: Stock, truth: Truth) -> Outcome:
 def train(
     stock: Stock, settings: Training, seed: int, folder: Path, material: tuple[Any, Any] | None = None
 ) -> Outcome:
-    """What the iteration that is best on dev has learnt. The run is left in the folder; a stopped one goes on.
+    """Learn, and measure the weights of the iteration that is best on dev. A stopped run in the folder is resumed.
 
-    The material is a system and lessons; without it, the stock's.
+    The material is a system and lessons; by default, those of the stock.
     """
     from rampion.runs.sets_run import Run
     from rampion.training.relevant import Lines, Text, train
@@ -79,7 +79,7 @@ def train(
 
 
 def recipe_of(stock: Stock, settings: Training) -> Recipe:
-    """The recipe of a row, at its pace."""
+    """The recipe of a row, with its rate."""
     from rampion.training.recipes import RECIPES
 
     recipe = RECIPES[settings.recipe].set(iterations=stock.scale.iterations, k=settings.k)
@@ -91,11 +91,11 @@ def told(row: Iteration) -> None:
 
 
 def bleu(texts: Texts, references: References) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Rows of test BLEU."""
+    """The statistics of test BLEU, a row a segment."""
     return BLEU.statistics(texts, np.arange(len(texts) + 1), references)
 
 
 def training(texts: Texts, references: References) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Rows of training BLEU."""
+    """The statistics of training BLEU, a row a segment."""
     rows = TRAINING.statistics(texts, np.arange(len(texts) + 1), references)
     return MEAN.rows(100 * TRAINING.segments(rows))

@@ -14,11 +14,11 @@ from rampion.experiments.runners import sets
 from rampion.experiments.runners.inputs import Stock
 from rampion.experiments.samples import Outcome
 
-DEPENDS = tuple(name for name in sets.DEPENDS if name != "sentences")  # the test says how many
+DEPENDS = tuple(name for name in sets.DEPENDS if name != "sentences")  # the test determines their number
 
 
 def learn(stock: Stock, settings: Filtered, seed: int, folder: Path) -> Outcome:
-    """What is learnt from the pairs chosen, with the blocks chosen."""
+    """Learn from the chosen pairs, with the chosen blocks."""
     pool = stock.pool
     system, lessons = blocks(pool, settings.blocks), pairs(pool, settings.pairs, seed)
     paced = replace(pool, scale=pool.scale._replace(sentences=len(lessons)))
@@ -28,7 +28,7 @@ def learn(stock: Stock, settings: Filtered, seed: int, folder: Path) -> Outcome:
 
 
 def pairs(pool: Stock, which: str, seed: int) -> Any:
-    """Those of the pool that show every substring of the test that it has, or as many by chance."""
+    """The pairs of the pool that cover all its substrings of the test, or as many random pairs."""
     from rampion.decoder.text.coverage import covering
 
     lessons = pool.lessons
@@ -41,7 +41,7 @@ def pairs(pool: Stock, which: str, seed: int) -> Any:
 
 
 def blocks(pool: Stock, which: str) -> Any:
-    """A system with all of its blocks, with those of pairs that cover the test, or with those that match the test."""
+    """The system with all its blocks, with those of pairs that cover the test, or with those that match the test."""
     from rampion.decoder.models.options import needed
     from rampion.decoder.system import Settings, System
 

@@ -23,19 +23,19 @@ from rampion.training.recipes import RECIPES, Recipe, looped
 if TYPE_CHECKING:
     from rampion.training.loop import Iteration
 
-SENTENCES = 900  # that the paper tunes on, about (S4)
+SENTENCES = 900  # about the number of sentences that the paper tunes on (S4)
 
 
 def depends(settings: Tuning) -> tuple[str, ...]:
-    """What of the scale a row depends on."""
+    """The fields of the scale that a row depends on."""
     text = ("pairs", "held_out", *(["counts"] if COUNTS in settings.features else []))
     return (*text, "k", "decodings") if settings.recipe else text
 
 
 def tune(stock: Stock, settings: Tuning, seed: int, folder: Path, system: Any = None) -> Outcome:
-    """What the decoder says with the weights that the loop ends with; a loop that was stopped goes on.
+    """Tune in a loop, and measure the decoder's output with the final weights. A stopped loop is resumed.
 
-    The decoder is that of all sentences, or of another system.
+    The decoder is that of all sentences, or of `system`.
     """
     from rampion.decoder.count_decoder import LargeDecoder
 
@@ -79,7 +79,7 @@ def tune(stock: Stock, settings: Tuning, seed: int, folder: Path, system: Any = 
 def loop(
     recipe: Recipe, decoder: Any, fingerprint: str, dev: Any, start: Weights, asked: dict[str, Any], folder: Path
 ) -> tuple[list[Iteration], Weights]:
-    """Tuning, in a run folder; its lists go when it is done, since they can be decoded again."""
+    """Tune in a run folder. The lists are removed at the end, because they can be decoded again."""
     from rampion.runs.lists_run import Loop
     from rampion.training.loop import ignore, train
     from rampion.training.tuning import judge
@@ -94,7 +94,7 @@ def loop(
 
 
 def scaled(recipe: Recipe, scale: Scale, sentences: int) -> Recipe:
-    """The recipe in a loop: fewer candidates and iterations, and steps as long as if there were as many sentences."""
+    """The recipe of a loop at this scale: fewer candidates and iterations, and a rate for the number of sentences."""
     k, iterations = min(recipe.k, scale.k), min(recipe.iterations, scale.decodings)
     recipe = looped(recipe).set(k=k, iterations=iterations)
     rate = recipe.settings().get("rate")
@@ -102,7 +102,7 @@ def scaled(recipe: Recipe, scale: Scale, sentences: int) -> Recipe:
 
 
 def drawn(usual: Weights, number: int) -> Weights:
-    """The usual weights, or a draw around them: each from a normal distribution, half as wide as it is great (S9.2)."""
+    """The usual weights, or random ones: each is normal, with a standard deviation of half its size (S9.2)."""
     if not number:
         return usual
     draws = np.random.default_rng(number).normal(usual.vector, np.abs(usual.vector) / 2)

@@ -1,4 +1,4 @@
-"""Tillmann & Zhang's experiments on block sequences: their numbers are those of S10.14."""
+"""Tillmann & Zhang's experiments on block sequences. The numbers are from S10.14."""
 
 from rampion.experiments.papers.tillmann_zhang.binary import BINARY
 from rampion.experiments.papers.tillmann_zhang.real import REAL

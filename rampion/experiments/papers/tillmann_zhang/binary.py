@@ -1,4 +1,4 @@
-"""Binary features: Table V, Figures 2 and 3, and what the text says of them.
+"""Binary features: Table V, Figures 2 and 3, and statements of the text.
 
 Training BLEU is averaged over the sentences, each with its one reference and without length penalty; test BLEU is that
 of the corpus, with all of its references and the penalty.
@@ -23,7 +23,7 @@ Order = Literal["MON", "SWAP"]
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """The best block sequences there are: no training."""
+    """The best possible block sequences, without training."""
 
     seeded: ClassVar[bool] = False
     reordering: Order
@@ -31,7 +31,7 @@ class Truth:
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """Weights learnt from relevant sets, with k candidates more of each sentence in every iteration."""
+    """Weights learnt from relevant sets, which grow by k candidates of each sentence in every iteration."""
 
     seeded: ClassVar[bool] = True
     reordering: Order
@@ -39,7 +39,7 @@ class Training:
     recipe: str = "costmargin"
     language_model: float | None = None  # its weight, which is not learnt (S10.2)
     k: int = 1
-    paced: bool = True  # whether the rate is higher where sentences are fewer
+    paced: bool = True  # whether to raise the rate if there are fewer sentences than the paper's
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def _trained(order: Order, name: str) -> Row:
 
 
 def _above(first: str, second: str, measure: str = "test") -> Above:
-    """The first row has more of the measure than the second."""
+    """A claim that the first row's measure is above the second's."""
     return Above(Quantity(first, measure), Quantity(second, measure))
 
 
@@ -195,7 +195,7 @@ footnote_1 = Experiment(
     ),
 )  # fmt: skip
 
-# Every step of regression goes the whole way of its segment: at a higher rate it runs away.
+# The rate of regression is not raised: a step already minimises the loss of its segment, and a higher rate diverges.
 regression = Experiment(
     "tillmann-zhang/regression",
     "Least squares of scores against BLEU, the simpler idea that the paper rejects",
@@ -206,7 +206,7 @@ regression = Experiment(
 
 
 def prove(theory: Theory, seed: int) -> Outcome:
-    """Whether any law is violated by some problems, and the means of delta and of its bound."""
+    """Check the laws on random problems, and record the means of delta and of its bound."""
     first = seed * theory.problems
     problems = [draw(number, theory.regulariser) for number in range(first, first + theory.problems)]
     proved = [theorem(problem, theory.rounds) for problem in problems]

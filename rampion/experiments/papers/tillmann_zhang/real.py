@@ -1,7 +1,7 @@
 """Real-valued features: Tables VI to IX, Figures 4 to 6. They learn from the dev text.
 
 Dev BLEU is averaged over the sentences, with all references and the length penalty (S2.5); test BLEU is that of the
-corpus. The two are not to be compared.
+corpus. The two cannot be compared.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from rampion.experiments.samples import EARLY
 SIX = "PhraseST,ModelOne,LMFirst,LMRest,JumpOut,JumpIn"
 SEVEN = f"{SIX},Words"
 FLAT = 0.1  # every weight before learning
-MARGIN = 1.5  # points of BLEU: the paper's, to either side
-STRONG = 0.8  # of what learning reaches: 40.0 of 44.9 in Table VI
+MARGIN = 1.5  # the paper's margin: plus or minus this many points of BLEU
+STRONG = 0.8  # the share of the learnt weights' BLEU that flat weights must reach: 40.0 of 44.9 in Table VI
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Flat:
 
 @dataclass(frozen=True, slots=True)
 class Dense:
-    """Weights learnt from the dev text, from the k best candidates of every decoding; the metric chooses, too."""
+    """Weights learnt from the k best candidates of the dev text. `metric` is the cost, and chooses the iteration."""
 
     seeded: ClassVar[bool] = True
     features: str
@@ -43,7 +43,7 @@ class Dense:
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """The second stage learns on top of what the first has learnt, which stays (S10.12)."""
+    """Two stages: the second learns more weights, while the weights of the first stay fixed (S10.12)."""
 
     seeded: ClassVar[bool] = True
     first: Dense | Training
@@ -108,7 +108,7 @@ def _near(first: str, second: str) -> Near:
 
 
 def _ends(method: str, more: str) -> Near:
-    """1-best lists do as well as 100-best lists."""
+    """A claim that 1-best lists are as good as 100-best lists."""
     return _near(_label(method, 1, more), _label(method, 100, more))
 
 

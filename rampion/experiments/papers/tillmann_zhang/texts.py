@@ -16,10 +16,10 @@ LEARNING, TUNING = Training("SWAP", "all"), Tuning("rampion", SEVEN)
 
 @dataclass(frozen=True, slots=True)
 class Filtered:
-    """Weights learnt from some of one half of the pairs, with blocks of the other half.
+    """Weights learnt from a part of one half of the pairs, with blocks from the other half.
 
-    pairs   those that cover the test (S10.3), or as many by chance
-    blocks  all; those of the pairs that cover the test; those whose source phrase stands in the test
+    pairs   those that cover the test (S10.3), or as many random ones
+    blocks  all; those of the pairs that cover the test; or those whose source phrase occurs in the test
     """
 
     seeded: ClassVar[bool] = True
@@ -30,7 +30,7 @@ class Filtered:
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """Weights tuned with a language model of so many words, each of its own."""
+    """Weights tuned with a language model of this order, for each model separately."""
 
     seeded: ClassVar[bool] = False
     words: int
