@@ -1,8 +1,8 @@
 """Claims: conditions on intervals of measured numbers, which decide whether a relation holds.
 
-    above      holds if the whole interval of the difference is above 0 or another bound, does not hold if below
+    above      holds if the whole interval of the difference is above 0 or a bound, does not hold if it is below
     unbeaten   does not hold if the whole interval of the difference is below 0, holds otherwise
-    near       holds if the interval of the difference lies between two bounds around 0, does not hold if it lies outside
+    near       holds if the interval of the difference lies between two bounds around 0, does not hold if outside
     ratio      like near, for the quotient and two bounds
     keener     like above, for the difference on the tuning text minus the difference on the test
     wider      like above, for the spread of the runs of some rows minus that of the runs of others
@@ -13,8 +13,8 @@
     alike      holds if the weights of all runs point the same way
     same       holds if two runs end in the same weights, bit for bit
 
-A claim that its interval does not decide is within noise. A relation of several claims holds if all of them do, and does
-not hold if one of them does not. Intervals are those of the paired bootstrap over the units of the two samples
+A claim that its interval does not decide is within noise. A relation of several claims holds if all of them do, and
+does not hold if one of them does not. Intervals are those of the paired bootstrap over the units of the two samples
 (S12.2), at 95 %. Two samples of different units, or curves of different lengths, are independent, and the bounds of
 their difference follow from their own intervals:  d - sqrt((a - low_a)^2 + (high_b - b)^2)  and so on. Beside
 a difference of scores of the same segments stands the greatest p of approximate randomisation (S12.1) of any two runs.

@@ -166,8 +166,8 @@ def _write(path: Path, title: str, picture: Markup, frame: Frame) -> None:
         file.write(whole.encode() + b"\n")
 
 
-# The colours of Okabe and Ito, which colour-blind readers can tell apart, darkened for legibility on white. Programs that
-# show SVG outside a browser do not support CSS variables.
+# The colours of Okabe and Ito, which colour-blind readers can tell apart, darkened for legibility on white. Programs
+# that show SVG outside a browser do not support CSS variables.
 INKS = ("#0067a3", "#b94e00", "#007a5a", "#a34a80", "#1f7aae", "#956400")
 STYLE = """
 svg { font-family: system-ui, "Segoe UI", "Helvetica Neue", "Noto Sans", "DejaVu Sans", sans-serif; }

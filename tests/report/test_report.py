@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from pages import Reader, Shown
 from rampion.decoder.text.language import Language
 
-from rampion import Candidates, Weights, judge, load_references, load_weights, save_weights
+from rampion import Candidates, Weights, load_references, load_weights, save_weights
 from rampion.formats import read_lists, store
 from rampion.losses.contrast import FEAR, HOPE, MODEL, ORACLE
 from rampion.report import charts, markup
@@ -26,6 +26,7 @@ from rampion.report.markup import tag
 from rampion.runs.folder import RunFolder
 from rampion.runs.sets_run import Run
 from rampion.store.text import References, Texts
+from rampion.training.tuning import judge
 
 HOSTILE = "</script><script>alert(1)</script><!-- \"'& \u2028 <b onclick=x> \x00 שלום"
 

@@ -1,7 +1,8 @@
 """Wuebker et al.: maximum expected BLEU on training data, with four updates. The numbers are from S11.8.
 
-Weights of sparse features, such as phrase pairs, are learnt from lists of the training text. A sentence is decoded without
-x The weights become columns of the blocks, which MERT tunes on the dev text with the other features.
+Weights of sparse features, such as phrase pairs, are learnt from lists of the training text, where a sentence is
+decoded without its own counts. The weights become columns of the blocks. MERT tunes these columns on the dev text
+together with the other features.
 """
 
 from __future__ import annotations
