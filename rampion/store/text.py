@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from os import PathLike
 from typing import Any, overload
 
 import numpy as np
@@ -232,8 +233,8 @@ class References(Sequence[list[str]]):
         >>> rampion.References.from_lists([["one reference"], ["this segment", "has two"]])
         References(2 segments, 3 references)
         """
-        if isinstance(segments, str):
-            raise InputError(f"references are the string {segments[:60]!r}; {_LISTS}, or use load_references")
+        if isinstance(segments, str | bytes | PathLike):
+            raise InputError(f"references are the string {str(segments)[:60]!r}; {_LISTS}, or use load_references")
         lists = [_strings(segment, s) for s, segment in enumerate(segments)]
         bounds = np.zeros(len(lists) + 1, np.int64)
         np.cumsum([len(strings) for strings in lists], out=bounds[1:])

@@ -27,7 +27,7 @@ from rampion.store.text import References, Texts
 from rampion.training import loop
 from rampion.training.loop import Held, Journal, Record, Round, Standing, absorbed, ignore, learn, standing
 from rampion.training.policies import Fixed, Merge, Replace, Window
-from rampion.training.recipes import Recipe, of_form, recipe_named, recipes_of
+from rampion.training.recipes import Recipe, looped, of_form, recipe_named, recipes_of
 from rampion.training.sharded import sharded
 
 Lists = Candidates | Sequence[Candidates]
@@ -471,7 +471,7 @@ def train(
     start : Weights or mapping of str to float
         The weights to begin with.
     recipe : str or Recipe
-        A row of `RECIPES` or its name.
+        A row of `RECIPES`, or its name, with which PRO does one round and expected BLEU one decoding.
     metric : str, optional
         The metric to tune towards; by default the recipe's.
     dev : sequence of str, optional
@@ -513,7 +513,7 @@ def train(
     """
     if isinstance(segments, str | bytes | PathLike):
         raise InputError(f"segments are the string {str(segments)[:60]!r}; give a list of strings")
-    chosen = recipe_named(recipe, "lists") if isinstance(recipe, str) else of_form(recipe, "lists")
+    chosen = looped(recipe_named(recipe, "lists")) if isinstance(recipe, str) else of_form(recipe, "lists")
     chosen = chosen.set(**({"metric": metric} if metric else {}), **settings)
     weights = start if isinstance(start, Weights) else Weights.from_dict(start)
     held = None

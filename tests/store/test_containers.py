@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -114,6 +115,19 @@ def test_a_frame_gives_the_lists_of_its_rows(given_records, random):
         assert segment.metrics["gold"].tolist() == [row["gold"] for row in expected]
 
 
+class Table:
+    """A data frame as PyArrow has them: names apart from columns, which are arrays once NumPy asks."""
+
+    def __init__(self, columns):
+        self.column_names, self.columns, self._columns = list(columns), list(columns.values()), columns
+
+    def __getitem__(self, name):
+        class Column:
+            __array__ = staticmethod(lambda dtype=None, copy=None: np.asarray(self._columns[name], dtype))
+
+        return Column()
+
+
 FRAME = pandas.DataFrame({"id": [7, 7, 8], "text": ["a", "b", "c"], "LM": [1.0, 2.0, 3.0], "lang": ["x", "y", "z"]})
 
 
@@ -123,8 +137,9 @@ def test_ids_of_a_frame_may_be_numbers_or_categories():
         assert list(found.segments) == ["7", "8"]
         assert found.scores.tolist() == [1, 2, 3]
     assert Candidates.from_frame(FRAME[1:])[0].texts == ["b"]
-    columns = Candidates.from_frame({name: FRAME[name].tolist() for name in FRAME})
-    assert columns.to_records() == Candidates.from_frame(FRAME).to_records()
+    columns = {name: FRAME[name].tolist() for name in FRAME}
+    for frame in (columns, Table(columns)):
+        assert Candidates.from_frame(frame).to_records() == Candidates.from_frame(FRAME).to_records()
 
 
 @pytest.mark.parametrize(
@@ -150,6 +165,7 @@ def test_frames_that_cannot_be_lists(frame, options, sentence):
     [
         (lambda: References.from_lists(["one", "two"]), "the references of segment 0 .* are 'one'; give a list of"),
         (lambda: References.from_lists([["one"], [2]]), "a reference of segment 1 .* is '2'; give a list of strings"),
+        (lambda: References.from_lists(Path("dev.ref")), "references are the string 'dev.ref'.* use load_references"),
         (lambda: References.from_lists("dev.ref"), "references are the string 'dev.ref'.* use load_references"),
         (lambda: References.from_records([{"id": "7"}]), 'record 0: has no reference; give it "refs"'),
         (lambda: References.from_records([{"id": "7", "refs": "one"}]), "record 0: refs is not a list of strings"),
