@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,6 +23,7 @@ from rampion.decoder.search.search import Search
 from rampion.decoder.search.states import Reordering
 from rampion.decoder.text.corpus import Corpus, Parallel, Rows
 from rampion.decoder.text.coverage import covering
+from rampion.decoder.text.tokenised import Tokenised
 
 from rampion.errors import InputError, RecipeError, StoreError
 from rampion.formats.files import FilePath, replacing
@@ -127,11 +129,16 @@ class System(Parts):
                 raise InputError(f"{corpus}: has no {name} text; expected sentences in {files}")
         home = _settled(Path(folder), settings, text)
 
+        @cache
+        def words(side: int) -> Tokenised:
+            """The words of the training text, for whoever needs them first; nobody does if all is there."""
+            return Tokenised.of((text.train.source, text.train.target)[side])
+
         def estimated(path: Path) -> None:
             def told(_: str, done: int, total: int) -> None:
                 watch("language model", done, total)
 
-            kneser.estimate(text.train.target, settings.order, progress=told).lm.write(path)
+            kneser.estimate(words(1), settings.order, progress=told).lm.write(path)
 
         model = _kept(home / MODEL, lm.read, estimated)
         rows = np.arange(len(text.train))
@@ -140,13 +147,17 @@ class System(Parts):
             if not len(rows):
                 raise InputError(f"{corpus}: no pair to train on shares a word with the test; is it of this language?")
         train = text.train.take(rows)
+        whole = len(train) == len(text.train)
 
         def extracted(path: Path) -> None:
             def told(stage: str, done: int, total: int) -> None:
                 watch(f"{stage} blocks", done, total)
 
-            points = _aligned(train, rows, str(corpus), home, threads, watch)
-            extract.build(train.source, train.target, points, settings.rules, threads=threads, watch=told).write(path)
+            sides = words(0), words(1)
+            if not whole:
+                sides = sides[0].take(rows), sides[1].take(rows)
+            points = _aligned(train, sides, rows, str(corpus), home, threads, watch)
+            extract.build(*sides, points, settings.rules, threads=threads, watch=told).write(path)
 
         blocks = _kept(home / BLOCKS, BlockSet.read, extracted)
         return cls(settings, blocks, model, replace(text, train=train))
@@ -157,27 +168,40 @@ def _nobody(stage: str, done: int, total: int) -> None:
 
 
 def _kept(path: Path, read: Callable[[Path], T], make: Callable[[Path], None]) -> T:
-    """What the file holds, which is made first if it is not there."""
+    """What the file holds, which is made first if it is not there.
+
+    It is mapped from the file even if it was just made: pages of a file leave the memory when others need it.
+    """
     if not path.exists():
         make(path)
     return read(path)
 
 
-def _aligned(train: Parallel, rows: Rows, corpus: str, home: Path, threads: int | None, watch: Watch) -> Alignment:
-    """The alignment of the pairs from these rows: the one that the corpus gives, or else one that is made."""
-    lengths = links.lengths_of(train.source), links.lengths_of(train.target)
+def _aligned(
+    train: Parallel,
+    sides: tuple[Tokenised, Tokenised],
+    rows: Rows,
+    corpus: str,
+    home: Path,
+    threads: int | None,
+    watch: Watch,
+) -> Alignment:
+    """The alignment of the pairs from these rows: the one that the corpus gives, or else one that is made and kept."""
+    source, target = sides
+    lengths = source.lengths, target.lengths
     if train.links is not None:
         numbered = zip((rows + 1).tolist(), map(str.strip, train.links), strict=True)
         return links.parsed(numbered, f"the alignment in {corpus}", lengths)
+    if (path := home / LINKS).exists():
+        return links.read(path, lengths)
     rounds = count(1)
 
-    def aligned(path: Path) -> None:
-        def told(_: align.Round) -> None:
-            watch("aligning", next(rounds), sum(align.ROUNDS))
+    def told(_: align.Round) -> None:
+        watch("aligning", next(rounds), sum(align.ROUNDS))
 
-        links.write(path, align.align(train.source, train.target, threads=threads, watch=told))
-
-    return _kept(home / LINKS, lambda path: links.read(path, lengths), aligned)
+    found = align.align(source, target, threads=threads, watch=told)
+    links.write(path, found)
+    return found
 
 
 def _settled(home: Path, settings: Settings, text: Corpus) -> Path:

@@ -18,7 +18,8 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from rampion.decoder import _kernels
-from rampion.decoder.alignment.links import METHODS, UNEVEN, Alignment, Words, bounds_of, symmetrise, tokens_of
+from rampion.decoder.alignment.links import METHODS, UNEVEN, Alignment, Words, bounds_of, symmetrise
+from rampion.decoder.text.tokenised import Tokenised
 
 from rampion.errors import InputError, StoreError
 from rampion.formats import container
@@ -112,12 +113,12 @@ class Aligner:
 
     @classmethod
     def train(
-        cls, source: Texts, target: Texts, *, rounds: tuple[int, int] = ROUNDS, threads: int | None = None,
+        cls, source: Texts | Tokenised, target: Texts | Tokenised, *, rounds: tuple[int, int] = ROUNDS, threads: int | None = None,
         watch: Watch | None = None,
     ) -> Aligner:  # fmt: skip
         """Learn from pairs of texts: `rounds` of Model 1, then of the HMM."""
-        sources, targets = Names(), Names()
-        with _corpus(tokens_of(sources, source), tokens_of(targets, target), threads) as corpus:
+        left, right = Tokenised.of(source), Tokenised.of(target)
+        with _corpus(Words(left.words, left.bounds), Words(right.words, right.bounds), threads) as corpus:
             table = corpus.tabulate()
             directions = corpus.begin(False), corpus.begin(True)
             for model, count in zip(("Model 1", "HMM"), rounds, strict=True):
@@ -128,13 +129,16 @@ class Aligner:
                     directions = better[0][0], better[1][0]
                     if watch:
                         watch(Round(model, number, better[0][1], better[1][1]))
-            return cls(sources, targets, *_pruned(*table, directions))
+            return cls(left.names, right.names, *_pruned(*table, directions))
 
     def align(
-        self, source: Texts, target: Texts, *, method: str = METHODS[-1], threads: int | None = None
+        self, source: Texts | Tokenised, target: Texts | Tokenised, *, method: str = METHODS[-1], threads: int | None = None
     ) -> Alignment:
         """The points of each pair of texts."""
-        left, right = tokens_of(_copy(self.sources), source), tokens_of(_copy(self.targets), target)
+        left, right = (
+            Words(side.numbered(_copy(names)), side.bounds)
+            for side, names in ((Tokenised.of(source), self.sources), (Tokenised.of(target), self.targets))
+        )
         with _corpus(left, right, threads) as corpus:
             corpus.find(self.bounds, self.words)
             forward, backward = corpus.links([corpus.fitted(one) for one in self.directions])
@@ -165,10 +169,11 @@ class Aligner:
 
 
 def align(
-    source: Texts, target: Texts, *, method: str = METHODS[-1], rounds: tuple[int, int] = ROUNDS,
-    threads: int | None = None, watch: Watch | None = None,
+    source: Texts | Tokenised, target: Texts | Tokenised, *, method: str = METHODS[-1],
+    rounds: tuple[int, int] = ROUNDS, threads: int | None = None, watch: Watch | None = None,
 ) -> Alignment:  # fmt: skip
     """Train an aligner on the pairs of texts, and align them with it."""
+    source, target = Tokenised.of(source), Tokenised.of(target)
     aligner = Aligner.train(source, target, rounds=rounds, threads=threads, watch=watch)
     return aligner.align(source, target, method=method, threads=threads)
 

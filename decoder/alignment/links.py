@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from rampion.decoder import _kernels
+from rampion.decoder.text.tokenised import Tokenised
 
 from rampion.errors import FormatError, InputError, RecipeError
 from rampion.formats.files import FilePath, lines, replacing, shown
-from rampion.store.names import Names
 from rampion.store.text import Texts
 
 Offsets = NDArray[np.int64]
@@ -195,11 +195,7 @@ def _tail(stderr: bytes) -> str:
 
 def lengths_of(texts: Texts) -> Offsets:
     """How many words each text has."""
-    return np.diff(tokens_of(Names(), texts).bounds)
-
-
-def tokens_of(names: Names, texts: Texts) -> Words:
-    return Words(*names.tokens(texts))
+    return Tokenised.of(texts).lengths
 
 
 def bounds_of(lengths: Sequence[int] | NDArray[np.int64]) -> Offsets:

@@ -35,6 +35,7 @@ from rampion.decoder.models.blocks import (
     ranked,
     sorted_sides,
 )
+from rampion.decoder.text.tokenised import Tokenised
 
 from rampion.errors import InputError, RecipeError
 from rampion.store.text import Texts
@@ -105,13 +106,14 @@ class Spans(NamedTuple):
 
 
 def build(
-    source: Texts, target: Texts, alignment: Alignment, settings: Settings | None = None, *,
+    source: Texts | Tokenised, target: Texts | Tokenised, alignment: Alignment, settings: Settings | None = None, *,
     threads: int | None = None, watch: Watch | None = None,
 ) -> BlockSet:  # fmt: skip
     """The blocks of texts that are aligned line by line; threads are for Model 1 and change no bit."""
     settings = settings or Settings()
     vocabularies = Vocabularies.special()
-    sides = [Words(*names.tokens(texts)) for names, texts in zip(vocabularies, (source, target), strict=True)]
+    texts = Tokenised.of(source), Tokenised.of(target)
+    sides = [Words(own.numbered(names), own.bounds) for names, own in zip(vocabularies, texts, strict=True)]
     for side, names in vocabularies._asdict().items():
         if len(names) > WORDS:
             raise InputError(f"the {side} side has {len(names)} different words; at most {WORDS} have feature keys")
@@ -127,7 +129,7 @@ def build(
     values[:, 4] = generated(ordered, kept.pairs, lexicon)
     meta = {
         "settings": asdict(settings),
-        "text": fingerprint(source, target, alignment),
+        "text": fingerprint(texts[0].texts, texts[1].texts, alignment),
         "sentences": len(source),
         "occurrences": text.occurrences,
     }

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from rampion.decoder.models.lm import BEGIN, END, MARKS, Grams, Lm
+from rampion.decoder.text.tokenised import Tokenised
 
 from rampion.errors import InputError, RecipeError
 from rampion.store.names import Names
@@ -51,7 +52,10 @@ class _Order(NamedTuple):
 
 
 def estimate(
-    texts: Texts, order: int = 3, prune: bool = False, progress: Callable[[str, int, int], None] | None = None
+    texts: Texts | Tokenised,
+    order: int = 3,
+    prune: bool = False,
+    progress: Callable[[str, int, int], None] | None = None,
 ) -> Estimate:
     """The model of the sentences; `prune` drops the n-grams above bigrams that occur once."""
     if not 1 <= order <= HIGHEST:
@@ -70,9 +74,10 @@ def estimate(
     return _estimated(vocabulary, words, orders, prune)
 
 
-def _padded(texts: Texts, vocabulary: Names) -> tuple[Ids, Numbers]:
+def _padded(texts: Texts | Tokenised, vocabulary: Names) -> tuple[Ids, Numbers]:
     """The sentences between their marks, one after another, and the place of every word in its sentence."""
-    ids, bounds = vocabulary.tokens(texts)
+    text = Tokenised.of(texts)
+    ids, bounds = text.numbered(vocabulary), text.bounds
     for at in np.flatnonzero((ids == BEGIN) | (ids == END))[:1].tolist():
         sentence = int(np.searchsorted(bounds, at, "right"))
         mark = MARKS[ids[at]]

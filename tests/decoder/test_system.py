@@ -19,6 +19,7 @@ from rampion.errors import InputError, RecipeError, StoreError
 from rampion.formats.files import replacing
 from rampion.sets.records import Keyed
 from rampion.store.keys import Keys
+from rampion.store.names import Names
 from rampion.store.text import Texts
 
 FILES = {SETTINGS, LINKS, BLOCKS, MODEL}
@@ -54,6 +55,15 @@ def test_a_tiny_system_is_made_stage_by_stage_and_translates(corpus, tmp_path):
     said = decoder.best(system.corpus.test.source, Keyed(Keys(), {"LM": 1.0}))
     assert len(said) == 30
     assert len(system.corpus.train) == 300
+
+
+def test_each_side_is_cut_into_words_once_and_not_again(corpus, tmp_path, monkeypatch):
+    asked, tokens = [], Names.tokens
+    monkeypatch.setattr(Names, "tokens", lambda self, texts: asked.append(len(texts)) or tokens(self, texts))
+    System.prepare(corpus, tmp_path / "new")
+    assert asked == [300, 300]
+    System.prepare(corpus, tmp_path / "new")
+    assert asked == [300, 300], "nothing is left to make"
 
 
 def test_what_is_found_again_is_what_was_made(corpus, made):
