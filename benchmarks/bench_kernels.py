@@ -25,7 +25,7 @@ from scipy.sparse import csr_array
 
 from rampion._kernels import MODULES
 from rampion.losses.contrast import FEAR, HOPE, Contrast
-from rampion.losses.ranking import COSTMARGIN
+from rampion.losses.ranking import COSTMARGIN, Ranking, Regression
 from rampion.metrics.bleu import ORDER, Bleu
 from rampion.metrics.judging import Stakes
 from rampion.metrics.tokens import Tokens, empty_table
@@ -34,7 +34,7 @@ from rampion.sets.packed import Fresh, Slabs, _Room
 from rampion.store.candidates import Candidates, _Work
 from rampion.store.grouped import WORK, Part, _grouped
 from rampion.store.keys import ABSENT, SLOT, Keys
-from rampion.store.lists import Lists, Rows
+from rampion.store.lists import Lists, Rows, Scratch
 from rampion.store.names import Labels, Names
 from rampion.store.text import References, Texts
 
@@ -321,7 +321,7 @@ def pulled_epoch(load: Load) -> Race:
 
 def epoch_race(load: Load, decay: float, rivals: Mapping[str, Numbers]) -> Race:
     order, movement = np.arange(len(load.store.segments)), np.empty(len(load.store.features))
-    work = np.empty(2 * load.lists.local_size + 3 * load.lists.longest)
+    work = Scratch.of(load.lists)
     up, down = Contrast(HOPE, FEAR).pinned(load.stakes, load.store.score(load.weights)).stances(load.stakes)
     total = np.zeros(0)
 
@@ -347,7 +347,7 @@ def online_pass(load: Load, blocks: Iterable[Any]) -> Array:
 def mira(load: Load) -> Race:
     """One of the passes of cdec's MIRA: hope and fear against a background of what was chosen before."""
     statistics = Bleu().statistics(load.store.texts, load.store.bounds, load.references).astype(np.float64)
-    order, work = np.arange(len(load.store.segments)), np.empty(2 * load.lists.local_size + 3 * load.lists.longest)
+    order, work = np.arange(len(load.store.segments)), Scratch.of(load.lists)
     background, weights, total = np.empty(statistics.shape[1]), np.empty_like(load.weights), np.empty_like(load.weights)
 
     def prepare() -> tuple[Any, ...]:
@@ -359,44 +359,44 @@ def mira(load: Load) -> Race:
 
 def rank(load: Load) -> Race:
     """A Costmargin pass over relevant sets."""
-    return rank_race(load, "rank", COSTMARGIN.packed)
+    return rank_race(load, COSTMARGIN)
 
 
-def regress(load: Load) -> Race:
-    return rank_race(load, "regress")
+def rank_squares(load: Load) -> Race:
+    return rank_race(load, Regression())
 
 
-def rank_race(load: Load, kernel: str, *loss: Any) -> Race:
+def rank_race(load: Load, loss: Ranking | Regression) -> Race:
     weights, order = np.empty(load.slabs.awake + 1, np.float32), np.arange(len(load.slabs.truths))
     room = Room.of(load.slabs)
 
     def prepare() -> tuple[Any, ...]:
         weights[:] = 0.0
-        return load.slabs, order, *loss, (RATE, 0.0), weights, np.zeros(0), False, room
+        return load.slabs, order, loss.packed, (RATE, 0.0), weights, np.zeros(0), False, room
 
-    return Race(kernel, len(load.slabs), "candidate", prepare, lambda arguments: arguments[-4:-3])
+    return Race("rank", len(load.slabs), "candidate", prepare, lambda arguments: arguments[-4:-3])
 
 
-def respond(load: Load) -> Race:
+def slab_scores(load: Load) -> Race:
     weights, scores = load.random.normal(size=load.slabs.awake + 1).astype(np.float32), np.empty(len(load.slabs))
     return Race(
-        "respond", len(scores), "candidate",
+        "slab_scores", len(scores), "candidate",
         lambda: (load.slabs, weights, np.zeros(0), scores),
         lambda arguments: arguments[-1:],
     )  # fmt: skip
 
 
-def collect(load: Load) -> Race:
+def slab_gradient(load: Load) -> Race:
     slopes, gradient = load.scores[: len(load.slabs)], np.empty(load.slabs.awake + 1)
 
     def prepare() -> tuple[Any, ...]:
         gradient[:] = 0.0
         return load.slabs, slopes, gradient
 
-    return Race("collect", len(slopes), "candidate", prepare, lambda arguments: arguments[-1:])
+    return Race("slab_gradient", len(slopes), "candidate", prepare, lambda arguments: arguments[-1:])
 
 
-def refine(load: Load) -> Race:
+def slab_add(load: Load) -> Race:
     """Each list gains its first candidate once more, under the same numbering."""
     rows, segments = load.rows, len(load.slabs.truths)
     firsts = load.slabs.bounds[:-1]
@@ -408,7 +408,7 @@ def refine(load: Load) -> Race:
     room, starts = _Room.of(load.slabs, fresh), np.zeros(segments + 1, np.int64)
     blob, renamed = np.zeros(2 * len(load.slabs.blob) + len(fresh.ids), np.uint32), np.append(np.uint32(0), places)
     return Race(
-        "refine", segments, "segment",
+        "slab_add", segments, "segment",
         lambda: (load.slabs, fresh, places, renamed, load.slabs.awake, True, 0, room, starts, blob),
         lambda arguments: arguments[-2:],
     )  # fmt: skip
@@ -606,13 +606,13 @@ def listed(load: Load) -> Race:
     )  # fmt: skip
 
 
-def prints(load: Load) -> Race:
+def fingerprints(load: Load) -> Race:
     bounds, keys = load.rows.entry_bounds, Table.of(load).keys
     values = load.random.integers(0, 2**64, (len(bounds) - 1, 2), np.uint64)
     told = np.empty(len(values), np.uint64)
     columns = mixed(np.arange(values.shape[1], dtype=np.uint64))
     return Race(
-        "prints", len(keys), "key",
+        "fingerprints", len(keys), "key",
         lambda: (bounds, keys, values, told),
         lambda arguments: arguments[-1:],
         {"NumPy": lambda: 1 + np.add.reduceat(mixed(keys), bounds[:-1]) + mixed(values ^ columns).sum(axis=1)},
@@ -750,10 +750,10 @@ RACES: dict[str, Callable[[Load], Race]] = {
     "epoch, L2": pulled_epoch,
     "mira": mira,
     "rank": rank,
-    "regress": regress,
-    "respond": respond,
-    "collect": collect,
-    "refine": refine,
+    "rank, squares": rank_squares,
+    "slab_scores": slab_scores,
+    "slab_gradient": slab_gradient,
+    "slab_add": slab_add,
     "pairs": pairs,
     "envelope": envelope,
     "extremes": extremes,
@@ -766,7 +766,7 @@ RACES: dict[str, Callable[[Load], Race]] = {
     "refresh": refresh,
     "settle": settle,
     "weigh": weigh,
-    "prints": prints,
+    "fingerprints": fingerprints,
     "find": find,
     "parse": parse,
     "cut": cut,

@@ -11,11 +11,15 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from rampion._reference.slab import EMPTY
+from rampion._reference.slab_add import FILTER
+
 MODULES = {
     "contrast": ("contrast", "side"),
     "envelope": ("envelope", "extremes", "sweep"),
     "epoch": ("epoch",),
     "expect": ("expect",),
+    "fingerprints": ("fingerprints",),
     "gather": ("gather",),
     "group": ("group",),
     "intern": ("find", "intern"),
@@ -26,12 +30,11 @@ MODULES = {
     "pairs": ("pairs",),
     "parse": ("cut", "parse"),
     "pool": ("pool", "scatter", "tally"),
-    "prints": ("prints",),
-    "rank": ("rank", "regress"),
-    "refine": ("refine",),
+    "rank": ("rank",),
     "resample": ("deal", "draw"),
-    "respond": ("collect", "respond"),
     "score": ("score",),
+    "slab_add": ("slab_add",),
+    "slab_scores": ("slab_gradient", "slab_scores"),
     "words": ("words",),
 }
 
@@ -62,6 +65,7 @@ if TYPE_CHECKING:  # types come from the twins
     from rampion._reference.envelope import envelope, extremes, sweep
     from rampion._reference.epoch import epoch
     from rampion._reference.expect import expect
+    from rampion._reference.fingerprints import fingerprints
     from rampion._reference.gather import gather
     from rampion._reference.group import group
     from rampion._reference.intern import find, intern
@@ -72,12 +76,11 @@ if TYPE_CHECKING:  # types come from the twins
     from rampion._reference.pairs import pairs
     from rampion._reference.parse import cut, parse
     from rampion._reference.pool import pool, scatter, tally
-    from rampion._reference.prints import prints
-    from rampion._reference.rank import rank, regress
-    from rampion._reference.refine import refine
+    from rampion._reference.rank import rank
     from rampion._reference.resample import deal, draw
-    from rampion._reference.respond import collect, respond
     from rampion._reference.score import score
+    from rampion._reference.slab_add import slab_add
+    from rampion._reference.slab_scores import slab_gradient, slab_scores
     from rampion._reference.words import words
 else:
     if NAME == "reference":

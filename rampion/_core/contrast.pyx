@@ -1,12 +1,12 @@
 """Values and slopes of one side, and of the contrast losses -(soft)max(score + up) + (soft)max(score + down).
 
-A side is a pair (handicap of every candidate, softness); its law stands in pull.pxd.
+A side is a pair (handicap of every candidate, softness); its law stands in side.pxd.
 Twin: rampion/_reference/contrast.py
 """
 
 from libc.math cimport INFINITY
 
-from rampion._core.pull cimport pull
+from rampion._core.side cimport add_side
 from rampion._core.types cimport real, row_t
 
 
@@ -22,8 +22,8 @@ def side(const real[::1] scores, stance, const row_t[::1] bounds, real[::1] work
         for s in range(bounds.shape[0] - 1):
             for i in range(bounds[s], bounds[s + 1]):
                 masses[i] = 0.0
-            values[s] = pull(
-                scores, bounds[s], handicap, bounds[s], bounds[s + 1], softness, 1.0, masses, bounds[s], work, 0
+            values[s] = add_side(
+                scores, bounds[s], handicap, bounds[s], bounds[s + 1], softness, 1.0, masses, bounds[s], work
             )
 
 
@@ -43,8 +43,10 @@ def contrast(
             end = bounds[s + 1]
             for i in range(start, end):
                 slopes[i] = 0.0
-            raised = pull(scores, start, up_handicap, start, end, up_softness, -1.0, slopes, start, work, 0)
-            lowered = pull(scores, start, down_handicap, start, end, down_softness, 1.0, slopes, start, work, 0)
+            # slopes: -1 times the mass of the up side, +1 times that of the down side (S3.1)
+            raised = add_side(scores, start, up_handicap, start, end, up_softness, -1.0, slopes, start, work)
+            lowered = add_side(scores, start, down_handicap, start, end, down_softness, 1.0, slopes, start, work)
+            # a segment where a side is empty takes no part (S3)
             if raised == -INFINITY or lowered == -INFINITY:
                 values[s] = 0.0
                 for i in range(start, end):

@@ -24,10 +24,12 @@ def expect(
             means[s] = entropies[s] = 0.0
             if start == end:
                 continue
+            # a = (score - top) / temperature: no power overflows, and one of them is 1
             top = scores[start]
             for i in range(start + 1, end):
                 if scores[i] > top:
                     top = scores[i]
+            # E_p[value] and E_p[a], p = exp(a) / total; slopes hold exp(a) meanwhile
             total = mean = drift = 0.0
             for i in range(start, end):
                 slopes[i] = exp((scores[i] - top) * cold)
@@ -37,6 +39,7 @@ def expect(
                 drift += slopes[i] * ((scores[i] - top) * cold)
             mean /= total
             drift /= total
+            # slope = p (value - E_p[value] + warmth (a - E_p[a])) / temperature (S3.1)
             share = cold / total
             if warmth != 0.0:
                 for i in range(start, end):
@@ -44,5 +47,6 @@ def expect(
             else:
                 for i in range(start, end):
                     slopes[i] *= (values[i] - mean) * share
+            # H(p) = log total - E_p[a]
             means[s] = mean
             entropies[s] = log(total) - drift

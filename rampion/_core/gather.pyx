@@ -16,12 +16,13 @@ def gather(lists, const real[::1] slopes, real[::1] scratch, real[::1] gradient)
     cdef row_t width = lists.width, s, j, first, size
     with nogil:
         for s in range(bounds.shape[0] - 1):
+            # the segment's own gradient, then a scatter over all features
             first = feature_bounds[s]
             size = feature_bounds[s + 1] - first
             for j in range(width + size):
                 scratch[j] = 0.0
             add_slopes(
-                dense, width, entries, entry_bounds, values, bounds[s], bounds[s + 1], slopes, bounds[s], scratch, 0
+                dense, width, entries, entry_bounds, values, bounds[s], bounds[s + 1], slopes, bounds[s], scratch
             )
             for j in range(width):
                 gradient[j] += scratch[j]

@@ -28,6 +28,7 @@ def pack(rows, const row_t[::1] picks, const id_t[::1] places, lists, work):
     lists.bounds is given; lists.dense comes zeroed, the other arrays at least long enough. work holds a zeroed stamp
     for every feature, and for the largest segment: column starts, a cursor a candidate, (candidate, value) an entry.
     """
+    # Longer than most, because a segment's arrays are filled in steps that share all of them.
     cdef const row_t[::1] row_bounds = rows.entry_bounds, bounds = lists.bounds
     cdef const id_t[::1] ids = rows.ids
     cdef const real[::1] row_values = rows.values
@@ -45,6 +46,7 @@ def pack(rows, const row_t[::1] picks, const id_t[::1] places, lists, work):
             start = bounds[s]
             end = bounds[s + 1]
             size = end - start
+            # 1. the dense block, the lengths of candidates, and which sparse features there are
             first = last = feature_bounds[s]
             for i in range(start, end):
                 cursors[i - start] = entry_bounds[i]
@@ -59,12 +61,14 @@ def pack(rows, const row_t[::1] picks, const id_t[::1] places, lists, work):
                             stamps[f] = 1
                             features[last] = f
                             last += 1
+            # 2. the dictionary: features in order; a stamp is now the feature's number, from 1
             feature_bounds[s + 1] = last
             sort(features, first, last)
             for j in range(last - first):
                 stamps[features[first + j]] = j + 1
                 starts[j] = 0
             starts[last - first] = 0
+            # 3. entries by column: counted, then placed
             for i in range(start, end):
                 for e in range(row_bounds[picks[i]], row_bounds[picks[i] + 1]):
                     f = places[ids[e]]
@@ -80,6 +84,7 @@ def pack(rows, const row_t[::1] picks, const id_t[::1] places, lists, work):
                         starts[stamps[f] - 1] += 1
                         owners[place] = i - start
                         column_values[place] = row_values[e]
+            # 4. entries by candidate, column after column, so that they rise; stamps are cleared
             place = 0
             for j in range(last - first):
                 for e in range(place, starts[j]):

@@ -25,6 +25,7 @@ def pairs(
 
     gaps is work of one row of better, which says how many are kept; row s holds counts[s] pairs, widest first.
     """
+    # Longer than most, because a draw may be dropped at three places.
     cdef row_t s, start, size, _draw, j, k, place, count, kept = better.shape[1]
     cdef uint64_t state, bits, half = 0xFFFFFFFF
     cdef real gap, bar
@@ -37,6 +38,7 @@ def pairs(
             bar = margin
             if size > 1:
                 for _draw in range(draws):
+                    # draw two candidates; j is to be the better one
                     state += <uint64_t> 0x9E3779B97F4A7C15
                     bits = mixed(state)
                     j = start + <row_t> (((bits >> 32) * <uint64_t> size) >> 32)
@@ -45,8 +47,10 @@ def pairs(
                     if gap < 0.0:
                         gap = -gap
                         j, k = k, j
+                    # drop the pair if it differs too little, or less than all of those that are kept
                     if gap < bar or gap == 0.0 or (count == kept and gap == bar):
                         continue
+                    # insert it behind those that differ as much or more
                     place = count if count < kept else kept - 1
                     while place > 0 and gaps[place - 1] < gap:
                         gaps[place] = gaps[place - 1]

@@ -76,7 +76,7 @@ def pool(grouped, const real[::1] slopes, real[::1] scratch, real[::1] pooled):
                 scratch[j] = 0.0
             if width:
                 add_slopes(
-                    dense, width, nothing, bounds, dense, bounds[s], bounds[s + 1], slopes, bounds[s], scratch, 0
+                    dense, width, nothing, bounds, dense, bounds[s], bounds[s + 1], slopes, bounds[s], scratch
                 )
             for e in range(entry_bounds[s], entry_bounds[s + 1]):
                 scratch[width + entries[e]] += slopes[bounds[s] + owners[e]]

@@ -15,9 +15,11 @@ def score(lists, const real[::1] weights, real[::1] scratch, real[::1] scores):
     cdef const id_t[::1] features = lists.features, entries = lists.entries
     cdef row_t width = lists.width, s, j, first
     with nogil:
+        # dense weights are the same in every segment
         for j in range(width):
             scratch[j] = weights[j]
         for s in range(bounds.shape[0] - 1):
+            # sparse weights in the order of the segment's own features
             first = feature_bounds[s]
             for j in range(feature_bounds[s + 1] - first):
                 scratch[width + j] = weights[features[first + j]]

@@ -17,6 +17,7 @@ cdef inline int fill_scores(
     cdef row_t size = end - start, i, j, column, e, last
     cdef real weight, lane0, lane1, lane2, lane3
     cdef const real[::1] sparse
+    # Longer than most, because counts, which have no values to load, get a loop of their own.
     for i in range(size):
         scores[offset + i] = 0.0
     for j in range(width):
@@ -67,7 +68,7 @@ cdef enum:
 
 cdef inline int add_dense(
     const real[::1] dense, row_t width, row_t start, row_t size, const real[::1] slopes, row_t offset,
-    real[::1] local, row_t base,
+    real[::1] local,
 ) except -1 nogil:
     """The dense part of add_slopes, four features side by side, so that sums do not wait for one another.
 
@@ -76,21 +77,21 @@ cdef inline int add_dense(
     cdef row_t i, j = 0, column = start * width
     cdef real slope, sum0, sum1, sum2, sum3
     while j + 4 <= width:
-        sum0, sum1, sum2, sum3 = local[base + j], local[base + j + 1], local[base + j + 2], local[base + j + 3]
+        sum0, sum1, sum2, sum3 = local[j], local[j + 1], local[j + 2], local[j + 3]
         for i in range(size):
             slope = slopes[offset + i]
             sum0 += slope * dense[column + i]
             sum1 += slope * dense[column + size + i]
             sum2 += slope * dense[column + 2 * size + i]
             sum3 += slope * dense[column + 3 * size + i]
-        local[base + j], local[base + j + 1], local[base + j + 2], local[base + j + 3] = sum0, sum1, sum2, sum3
+        local[j], local[j + 1], local[j + 2], local[j + 3] = sum0, sum1, sum2, sum3
         column += 4 * size
         j += 4
     while j < width:
-        sum0 = local[base + j]
+        sum0 = local[j]
         for i in range(size):
             sum0 += slopes[offset + i] * dense[column + i]
-        local[base + j] = sum0
+        local[j] = sum0
         column += size
         j += 1
     return 0
@@ -98,27 +99,31 @@ cdef inline int add_dense(
 
 cdef inline int add_slopes(
     const real[::1] dense, row_t width, const id_t[::1] entries, const row_t[::1] entry_bounds, const real[::1] values,
-    row_t start, row_t end, const real[::1] slopes, row_t offset, real[::1] local, row_t base,
+    row_t start, row_t end, const real[::1] slopes, row_t offset, real[::1] local,
 ) except -1 nogil:
-    """local[base:] += sum of slopes[offset + i] * f(start + i), candidate by candidate, zero slopes passed over"""
+    """local += sum of slopes[offset + i] * f(start + i), candidate by candidate, zero slopes passed over"""
     cdef row_t size = end - start, i, j, e, count = 0
     cdef real slope
-    cdef real[::1] sparse = local[base + width:]
+    cdef real[::1] sparse = local[width:]
     cdef bint few
     for i in range(size):
         count += slopes[offset + i] != 0.0
     few = FEW * count < size
     if not few:
-        add_dense(dense, width, start, size, slopes, offset, local, base)
+        add_dense(dense, width, start, size, slopes, offset, local)
         if entries.shape[0] == 0:
             return 0
-    for i in range(size):
+    i = -1
+    while True:
+        i += 1
+        while i < size and slopes[offset + i] == 0.0:
+            i += 1
+        if i >= size:
+            return 0
         slope = slopes[offset + i]
-        if slope == 0.0:
-            continue
         if few:
             for j in range(width):
-                local[base + j] += slope * dense[start * width + j * size + i]
+                local[j] += slope * dense[start * width + j * size + i]
         if entries.shape[0] == 0:
             continue
         if values.shape[0]:
@@ -127,4 +132,3 @@ cdef inline int add_slopes(
         else:
             for e in range(entry_bounds[start + i], entry_bounds[start + i + 1]):
                 sparse[entries[e]] += slope
-    return 0

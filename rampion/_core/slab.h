@@ -1,14 +1,45 @@
-/* One segment of a working form: sums of weights over groups of places, scores from them, weights moved by them.
+/* One segment of the working form: sums of weights over groups of places, scores from them, weights moved by them.
 
-Two bodies, one portable and one for AVX-512, chosen at run time, do the same additions of single floats in the same
-order, so that they give the same bits. Layout of a blob: rampion/slabs.py. Twin: rampion/_reference/slab.py */
+A segment has some candidates, numbered from 0, and features, of which we see only the places of their weights. Places
+of the same candidates form a group. A mask says which candidates those are: bit c stands for candidate c.
+
+A chunk is up to 16 places of one group with the group's mask. Their weights are added up once, for all candidates of
+the mask. 16 chunks side by side make a slab, so that a vector register adds a row of 16 weights to 16 sums at once:
+
+    chunk        0   1   2       15         A slab has as many rows as its first chunk has places. Chunks stand by
+    mask       m0  m1  m2  ...  m15         falling size, so that no other chunk of the slab has more. Where a chunk
+    row 0       7   2   9  ...    0         is shorter stands a pad: place 0, whose weight is always 0. A chunk without
+    row 1       8   4   0  ...    0         places fills up the last slab; its mask is 0.
+    row 2      11   0   0  ...    0
+
+The score of a candidate is the sum of the even chunks that it has, plus the sum of the odd ones. Two bodies, one
+portable and one for AVX-512, chosen at run time, do the same additions of single floats in the same order, so that
+they give the same bits.
+
+The layout. A segment is a blob of 32-bit words; a mask is 64 bits wide for every 64 candidates, low words first:
+
+    head      SLAB_HEAD words: how many chunks (without those that fill up), slabs, 64-bit words of a mask, and dormant
+              groups there are, where the dormant groups begin, and 0
+    sizes     a byte for each of SLAB * slabs chunks: how many places it has
+    masks     of each of SLAB * slabs chunks
+    places    slab by slab, row by row
+    dormant   of each dormant group: its mask, how many places, 0, the places, and a 0 if they are odd in number
+
+This file is all that C and Cython know of the layout (slab.pxd declares it); _reference/slab.py is its twin. What a
+dormant group is, and in which order things stand: rampion/sets/packed.py */
 
 #ifndef RAMPION_SLAB_H
 #define RAMPION_SLAB_H
 
 #include <stdint.h>
 
-#define SLAB 16 /* chunks in a slab */
+#if !defined(__BYTE_ORDER__) || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "the layout in slab.h packs bytes and 64-bit masks into 32-bit words: it needs a little-endian machine"
+#endif
+
+enum { SLAB = 16 }; /* chunks in a slab, and the most places of a chunk */
+
+enum { SLAB_CHUNKS, SLAB_SLABS, SLAB_WORDS, SLAB_DORMANT, SLAB_DORMANT_AT, SLAB_HEAD = 6 }; /* words of the head */
 
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
 #define SLAB_WIDE 1
@@ -30,8 +61,9 @@ static inline int slab_is_wide(void) { return 0; }
 #define SLAB_SCALAR __attribute__((unused))
 #endif
 
+/* The active part of a blob. */
 typedef struct {
-    int64_t slabs, words, size; /* slabs, u64 in a mask, places with pads */
+    int64_t slabs, words, size; /* slabs, 64-bit words of a mask, places with pads */
     const uint8_t *sizes;
     const uint32_t *masks, *places;
     const char *after; /* what to fetch while the weights are gathered */
@@ -39,24 +71,34 @@ typedef struct {
 } slab_t;
 
 static inline slab_t slab_open(const uint32_t *blob) {
-    slab_t found = {blob[1], blob[2], 0, (const uint8_t *)(blob + 6), 0, 0, 0, 0};
-    found.masks = blob + 6 + 4 * found.slabs;
+    slab_t found = {blob[SLAB_SLABS], blob[SLAB_WORDS], 0, (const uint8_t *)(blob + SLAB_HEAD), 0, 0, 0, 0};
+    found.masks = blob + SLAB_HEAD + SLAB / 4 * found.slabs;
     found.places = found.masks + 2 * SLAB * found.slabs * found.words;
-    found.size = blob + blob[4] - found.places;
+    found.size = blob + blob[SLAB_DORMANT_AT] - found.places;
     return found;
 }
 
-static inline uint64_t slab_mask(const slab_t *slab, int64_t chunk, int64_t word) {
-    const uint32_t *half = slab->masks + 2 * (chunk * slab->words + word);
-    return half[0] | (uint64_t)half[1] << 32;
+/* Bits 64 * word and up of the mask that begins at `mask`. */
+static inline uint64_t slab_word(const uint32_t *mask, int64_t word) {
+    return mask[2 * word] | (uint64_t)mask[2 * word + 1] << 32;
 }
 
-/* Ask for the cache lines of size bytes. */
+/* The same of the mask of a chunk. */
+static inline uint64_t slab_mask(const slab_t *slab, int64_t chunk, int64_t word) {
+    return slab_word(slab->masks + 2 * (chunk * slab->words + word), 0);
+}
+
+/* How many words a dormant group takes: its mask, two more, its places, and a pad if they are odd in number. */
+static inline int64_t slab_dormant_size(int64_t words, int64_t places) {
+    return 2 * words + 2 + places + places % 2;
+}
+
+/* Fetch the cache lines of size bytes. */
 static inline void slab_fetch(const void *start, int64_t size) {
     for (int64_t at = 0; at < size; at += 64) __builtin_prefetch((const char *)start + at);
 }
 
-/* The weights of all places, pads too; meanwhile the cache lines of the next segment's weights come, and those after. */
+/* The weights of all places, pads too; meanwhile the next segment's weights, and what is after, are fetched. */
 SLAB_SCALAR static void slab_gather(const slab_t *slab, const slab_t *next, const float *weights, float *found) {
     const uint32_t *places = slab->places, *coming = next->places;
     int64_t i = 0, at = 0, both = slab->size < next->size ? slab->size : next->size;
@@ -74,7 +116,7 @@ typedef float slab_floats __attribute__((vector_size(16)));
 typedef int32_t slab_ints __attribute__((vector_size(16)));
 typedef float slab_loose __attribute__((vector_size(16), aligned(4), may_alias));
 
-/* The sum of each chunk, row upon row. */
+/* The sum of each chunk of each slab, row upon row. */
 static inline void slab_sum(const slab_t *slab, const float *found, float *sums) {
     for (int64_t at = 0; at < slab->slabs; at++, sums += SLAB) {
         const slab_loose *row = (const slab_loose *)found;
@@ -88,11 +130,14 @@ static inline void slab_sum(const slab_t *slab, const float *found, float *sums)
 }
 
 static const slab_ints slab_lanes[16] = {
-    {0, 0, 0, 0},  {-1, 0, 0, 0},  {0, -1, 0, 0},  {-1, -1, 0, 0},  {0, 0, -1, 0},  {-1, 0, -1, 0},  {0, -1, -1, 0},  {-1, -1, -1, 0},
-    {0, 0, 0, -1}, {-1, 0, 0, -1}, {0, -1, 0, -1}, {-1, -1, 0, -1}, {0, 0, -1, -1}, {-1, 0, -1, -1}, {0, -1, -1, -1}, {-1, -1, -1, -1},
+    {0, 0, 0, 0},  {-1, 0, 0, 0},  {0, -1, 0, 0},  {-1, -1, 0, 0},
+    {0, 0, -1, 0}, {-1, 0, -1, 0}, {0, -1, -1, 0}, {-1, -1, -1, 0},
+    {0, 0, 0, -1}, {-1, 0, 0, -1}, {0, -1, 0, -1}, {-1, -1, 0, -1},
+    {0, 0, -1, -1}, {-1, 0, -1, -1}, {0, -1, -1, -1}, {-1, -1, -1, -1},
 };
 
-/* totals[first ..] = sum over even chunks that the candidate has + sum over odd ones, for 4 * fours candidates. */
+/* For 4 * fours candidates, totals[first ..] = the sum of the even chunks that one has + the sum of the odd ones.
+   Four candidates at a time: their bits of a chunk's mask pick one of slab_lanes, which lets the sum through or not. */
 static inline __attribute__((always_inline)) void slab_fours(
     const slab_t *slab, const float *sums, int64_t first, int fours, float *totals) {
     slab_floats even[4] = {{0}}, odd[4] = {{0}};
@@ -189,7 +234,7 @@ static inline uint32_t slab_having(int wide, const slab_t *slab, int64_t at, int
 }
 
 /* Move the weights of each place in a chunk, in row order. */
-static inline void slab_add(const uint32_t *places, int size, float delta, float *weights) {
+static inline void slab_shift(const uint32_t *places, int size, float delta, float *weights) {
     for (int row = 0; row < size; row++) weights[places[SLAB * row]] += delta;
 }
 
@@ -202,7 +247,7 @@ SLAB_SCALAR static void slab_part(
         uint32_t risen = slab_having(wide, slab, at, up);
         for (uint32_t moved = risen ^ slab_having(wide, slab, at, down); moved; moved &= moved - 1) {
             int i = __builtin_ctz(moved);
-            slab_add(places + i, sizes[i], risen >> i & 1 ? delta : -delta, weights);
+            slab_shift(places + i, sizes[i], risen >> i & 1 ? delta : -delta, weights);
         }
         places += SLAB * sizes[0];
     }
@@ -219,7 +264,7 @@ SLAB_SCALAR static void slab_move(
             for (int64_t word = 0; word < slab->words; word++)
                 for (uint64_t bits = slab_mask(slab, SLAB * at + i, word) & touched[word]; bits; bits &= bits - 1)
                     delta += steps[64 * word + __builtin_ctzll(bits)];
-            if (delta != 0.0f) slab_add(places + i, sizes[i], delta, weights);
+            if (delta != 0.0f) slab_shift(places + i, sizes[i], delta, weights);
         }
         places += SLAB * sizes[0];
     }

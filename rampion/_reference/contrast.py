@@ -1,6 +1,6 @@
 """Values and slopes of one side, and of the contrast losses -(soft)max(score + up) + (soft)max(score + down).
 
-A side is a pair (handicap of every candidate, softness); its law stands in pull.pxd.
+A side is a pair (handicap of every candidate, softness); its law stands in side.pxd.
 Twin: rampion/_core/contrast.pyx
 """
 
@@ -10,7 +10,7 @@ from itertools import pairwise
 from math import inf
 from typing import TYPE_CHECKING
 
-from rampion._reference.pull import pull
+from rampion._reference.side import side_of
 
 if TYPE_CHECKING:
     from rampion.store.lists import Offsets, Reals
@@ -27,7 +27,7 @@ def side(scores: Reals, stance: Stance, bounds: Offsets, work: Reals, values: Re
     filled_values: list[float] = []
     filled_masses: list[float] = []
     for start, end in pairwise(bounds.tolist()):
-        value, mass = pull(plain[start:end], handicaps[start:end], stance[1])
+        value, mass = side_of(plain[start:end], handicaps[start:end], stance[1])
         filled_values.append(value)
         filled_masses += mass
     values[:] = filled_values
@@ -45,8 +45,8 @@ def contrast(
     filled_values: list[float] = []
     filled_slopes: list[float] = []
     for start, end in pairwise(bounds.tolist()):
-        raised, up_mass = pull(plain[start:end], up_handicaps[start:end], up[1])
-        lowered, down_mass = pull(plain[start:end], down_handicaps[start:end], down[1])
+        raised, up_mass = side_of(plain[start:end], up_handicaps[start:end], up[1])
+        lowered, down_mass = side_of(plain[start:end], down_handicaps[start:end], down[1])
         if raised == -inf or lowered == -inf:
             filled_values.append(0.0)
             filled_slopes += [0.0] * (end - start)

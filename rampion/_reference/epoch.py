@@ -10,12 +10,12 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING
 
-from rampion._reference.pace import step_length
-from rampion._reference.pull import pull
 from rampion._reference.segment import Plain
+from rampion._reference.side import side_of
+from rampion._reference.step_length import step_length
 
 if TYPE_CHECKING:
-    from rampion.store.lists import Lists, Offsets, Reals
+    from rampion.store.lists import Lists, Offsets, Reals, Scratch
 
     Stance = tuple[Reals, float, Reals]
 
@@ -29,11 +29,10 @@ def epoch(
     origin: Reals,
     movement: Reals,
     total: Reals,
-    work: Reals,
+    work: Scratch,
 ) -> float:
     """Take movement through the segments of order, return the summed violations; step is (cap, curvature, decay).
 
-    work holds the widest segment's weights and gradient, then the longest segment's scores, masses and powers.
     total, unless empty, gains the movement as it is after each segment.
     """
     plain, start_weights, moved, summed = Plain(lists), origin.tolist(), movement.tolist(), total.tolist()
@@ -44,14 +43,14 @@ def epoch(
         start, end = plain.bounds[s], plain.bounds[s + 1]
         features = plain.local_features(s)
         scores = plain.scores(s, [start_weights[f] + scale * moved[f] for f in features])
-        raised, up_mass = pull(scores, up_handicaps[start:end], up[1])
+        raised, up_mass = side_of(scores, up_handicaps[start:end], up[1])
         if raised != -inf and down[1] >= 0.0:
             raised = 0.0
             for mass, score, tilt in zip(up_mass, scores, down_tilts[start:end], strict=True):
                 if mass != 0.0:
                     raised += mass * (score + tilt)
-        lowered, down_mass = pull(scores, down_handicaps[start:end], down[1])
-        scale *= 1.0 - decay
+        lowered, down_mass = side_of(scores, down_handicaps[start:end], down[1])
+        scale *= 1.0 - decay  # the pull of L2
         if scale < 1e-100:
             moved, summed = fold(moved, scale, summed, swept)
             scale, swept = 1.0, 0.0
@@ -62,12 +61,12 @@ def epoch(
         violation = lowered - raised
         violations += violation
         gradient = plain.gradient(s, [higher - lower for higher, lower in zip(up_mass, down_mass, strict=True)])
-        pace = step_length(cap, curvature, violation, gradient) / scale
+        length = step_length(cap, curvature, violation, gradient) / scale
         for f, value in zip(features, gradient, strict=True):
             if value != 0.0:
-                moved[f] += pace * value
+                moved[f] += length * value
                 if summed:
-                    summed[f] -= before * (pace * value)
+                    summed[f] -= before * (length * value)
     movement[:], total[:] = fold(moved, scale, summed, swept)
     return violations
 

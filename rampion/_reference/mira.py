@@ -8,12 +8,12 @@ from __future__ import annotations
 from math import exp, sqrt
 from typing import TYPE_CHECKING
 
-from rampion._reference.pace import step_length
-from rampion._reference.pull import winner
 from rampion._reference.segment import Plain
+from rampion._reference.side import winner
+from rampion._reference.step_length import step_length
 
 if TYPE_CHECKING:
-    from rampion.store.lists import Lists, Offsets, Reals
+    from rampion.store.lists import Lists, Offsets, Reals, Scratch
 
 
 def gain(statistics: list[float], background: list[float]) -> float:
@@ -31,13 +31,12 @@ def mira(
     background: Reals,
     weights: Reals,
     total: Reals,
-    work: Reals,
+    work: Scratch,
 ) -> None:
     """Take weights and background through the segments of order, and add to total the weights after each of them.
 
     A side is the greatest score + tilt * gain: tilts are those of the up and down sides and of the candidate that the
     background takes in; step is (cap, decay). Where the up side gains no more than the down side nothing happens.
-    work holds the widest segment's weights and gradient, then the longest segment's scores, gains and slopes.
     """
     plain, rows, corpus, at = Plain(lists), statistics.tolist(), background.tolist(), weights.tolist()
     visits, (cap, decay) = len(order), step
@@ -49,15 +48,15 @@ def mira(
         features = plain.local_features(s)
         scores = plain.scores(s, [at[f] for f in features])
         gains = [gain(row, corpus) for row in rows[start:end]]
-        up, down, heard = (winner(scores, [tilt * one for one in gains]) for tilt in tilts)
+        up, down, taken = (winner(scores, [tilt * one for one in gains]) for tilt in tilts)
         if up == down or gains[up] <= gains[down]:
             continue
-        corpus = [decay * old + own for old, own in zip(corpus, rows[start + heard], strict=True)]
+        corpus = [decay * old + own for old, own in zip(corpus, rows[start + taken], strict=True)]
         violation = (scores[down] + tilts[1] * gains[down]) - (scores[up] + tilts[1] * gains[up])
         gradient = plain.gradient(s, [float(i == up) - float(i == down) for i in range(end - start)])
-        pace = step_length(cap, 1.0, violation, gradient)
+        length = step_length(cap, 1.0, violation, gradient)
         for f, value in zip(features, gradient, strict=True):
             if value != 0.0:
-                at[f] += pace * value
-                summed[f] += (visits - visit) * (pace * value)
+                at[f] += length * value
+                summed[f] += (visits - visit) * (length * value)
     background[:], weights[:], total[:] = corpus, at, summed

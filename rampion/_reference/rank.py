@@ -26,7 +26,7 @@ def rank(
     slabs: Slabs,
     order: Offsets,
     loss: tuple[float, bool, bool, int, bool],
-    pace: tuple[float, float],
+    step: tuple[float, float],
     weights: Singles,
     own: Reals,
     portable: bool,
@@ -34,11 +34,21 @@ def rank(
 ) -> tuple[float, int]:
     """Take the weights through the segments of order; return the summed losses met, and how many visits moved.
 
-    loss is (margin, staked, squared, sense, every), pace is (rate, decay). portable: do without AVX-512.
+    loss is (margin, staked, squared, sense, every). If sense is 0 there are no truths: the loss is the mean over all
+    candidates of (gain - score)^2 / 2. step is (rate, decay). portable: do without AVX-512.
     """
     margin, staked, squared, sense, every = loss
+    rate, decay = step
 
-    def steps(gains: list[float], scores: list[float], start: int, scale: float) -> tuple[float, list[float]]:
+    def approach(gains: list[float], scores: list[float], _: int, scale: float) -> tuple[float, list[float]]:
+        found, total = [], 0.0
+        for gain, score in zip(gains, scores, strict=True):
+            lack = gain - score
+            total += lack * lack / 2.0
+            found.append(rate * lack / len(gains) / scale)
+        return total / len(gains), found
+
+    def outrank(gains: list[float], scores: list[float], start: int, scale: float) -> tuple[float, list[float]]:
         found, total = [0.0] * len(scores), 0.0
         truths = range(start)
         if start == 0 or not every:
@@ -58,37 +68,15 @@ def rank(
             if best is None or best[1] == s:
                 continue
             _, t, stake, slack = best
-            step = stake * slack if squared else stake
-            if step != 0.0:
-                total += 0.0 if slack <= 0.0 else step * slack
-                step = pace[0] * step / len(truths) / scale
-                found[s] += step
-                found[t] -= step
+            length = stake * slack if squared else stake
+            if length != 0.0:
+                total += 0.0 if slack <= 0.0 else length * slack
+                length = rate * length / len(truths) / scale
+                found[s] += length
+                found[t] -= length
         return total / len(truths), found
 
-    return _pass(slabs, order, steps, pace[1], weights, own)
-
-
-def regress(
-    slabs: Slabs,
-    order: Offsets,
-    pace: tuple[float, float],
-    weights: Singles,
-    own: Reals,
-    portable: bool,
-    room: Room,
-) -> tuple[float, int]:
-    """As rank, for the mean over a segment's candidates of (gain - score)^2 / 2: least squares of all scores."""
-
-    def steps(gains: list[float], scores: list[float], start: int, scale: float) -> tuple[float, list[float]]:
-        found, total = [], 0.0
-        for gain, score in zip(gains, scores, strict=True):
-            lack = gain - score
-            total += lack * lack / 2.0
-            found.append(pace[0] * lack / len(gains) / scale)
-        return total / len(gains), found
-
-    return _pass(slabs, order, steps, pace[1], weights, own)
+    return _pass(slabs, order, outrank if sense else approach, decay, weights, own)
 
 
 @np.errstate(over="ignore")
@@ -98,7 +86,7 @@ def _pass(slabs: Slabs, order: Offsets, steps: Steps, decay: float, weights: Sin
     for s in order.tolist():
         segment = Segment(slabs, s)
         scores = segment.scores(single, double, scale)
-        scale *= 1.0 - decay
+        scale *= 1.0 - decay  # the pull of L2
         if scale < 1e-6:
             fold(single, double, scale)
             scale = 1.0

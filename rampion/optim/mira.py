@@ -14,6 +14,7 @@ from rampion.losses.contrast import Contrast
 from rampion.metrics import Bleu
 from rampion.metrics.judging import Batch
 from rampion.protocols import Loss, Solver, Watch
+from rampion.store.lists import Scratch
 
 Reals = NDArray[np.float64]
 
@@ -60,7 +61,7 @@ class BatchMira(Solver[Batch, Reals]):
         tilts = -contrast.up.tilt, -contrast.down.tilt, 1.0 if self.background == "hope" else 0.0
         statistics = np.ascontiguousarray(batch.statistics, np.float64)
         background, weights, total = np.ones(statistics.shape[1]), weights.copy(), np.zeros(len(weights))
-        work = np.empty(2 * lists.local_size + 3 * lists.longest)
+        work = Scratch.of(lists)
         shuffle, segments = np.random.default_rng(self.seed), len(lists.bounds) - 1
         mean = weights
         for epoch in range(self.epochs):

@@ -60,9 +60,10 @@ class SetBatch(Protocol):
 
 
 class Room(NamedTuple):
-    """A kernel's work arrays for the largest segment: weights of its places, their sums, numbers of candidates."""
+    """Work arrays for the largest segment, each an allocation of its own, so that a sanitizer sees any overrun."""
 
-    found: Singles
+    found: Singles  # the weights of its places, which are no more than the words of its blob
+    sums: Singles  # of its chunks, which are no more than its places
     totals: Singles
     touched: NDArray[np.uint64]
     scores: Reals
@@ -71,10 +72,10 @@ class Room(NamedTuple):
     @classmethod
     def of(cls, slabs: Slabs) -> Room:
         words = int(np.diff(slabs.bounds).max(initial=0)) // 64 + 1
-        places = 2 * int(np.diff(slabs.starts).max(initial=0)) + 16
+        places = max(1, int(np.diff(slabs.starts).max(initial=0)))
         return cls(
-            np.zeros(places, np.float32), np.zeros(64 * words, np.float32), np.zeros(words, np.uint64),
-            np.zeros(64 * words), np.zeros(64 * words),
+            np.zeros(places, np.float32), np.zeros(places, np.float32), np.zeros(64 * words, np.float32),
+            np.zeros(words, np.uint64), np.zeros(64 * words), np.zeros(64 * words),
         )  # fmt: skip
 
 
@@ -173,11 +174,8 @@ class OnlineSgd(Solver[SetBatch, SetWeights]):
     def epoch(self, loss: PackedLoss, slabs: Slabs, order: Offsets, weights: SetWeights, room: Room) -> SetWeights:
         """Run the segments in this order. The arrays of `weights` are changed in place."""
         places, own, *_ = weights
-        pace = self.rate, self.rate * self.l2
-        if loss.sense:
-            met = _kernels.rank(slabs, order, loss, pace, places, own, False, room)
-        else:
-            met = _kernels.regress(slabs, order, pace, places, own, False, room)
+        step = self.rate, self.rate * self.l2
+        met = _kernels.rank(slabs, order, loss, step, places, own, False, room)
         return SetWeights(places, own, *met)
 
     def _order(self, random: np.random.Generator, start: int, end: int) -> Offsets:

@@ -16,6 +16,7 @@ from rampion.errors import RecipeError
 from rampion.losses.contrast import MODEL, Contrast, Pinned, Sided
 from rampion.metrics.judging import Batch
 from rampion.protocols import Loss, Pace, Solver, Update, Watch
+from rampion.store.lists import Scratch
 
 Reals = NDArray[np.float64]
 
@@ -70,7 +71,7 @@ class Descent(Solver[Batch, Reals]):
         movement = weights - origin
         total = np.zeros(len(weights) if self.averaged else 0)
         answer = weights
-        work = np.empty(2 * lists.local_size + 3 * lists.longest)
+        work = Scratch.of(lists)
         shuffle = np.random.default_rng(self.seed)
         for epoch in range(self.epochs):
             order = segments if self.seed is None else shuffle.permutation(segments)

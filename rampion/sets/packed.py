@@ -5,15 +5,8 @@ times or more. Elements with the same candidates form a group, whose weights are
 are cut into chunks of at most 16 ids, and 16 chunks side by side make a slab. What training needs not read is dormant:
 features asleep (S10.2), and, unless wanted, groups of all candidates, which no difference of scores depends on.
 
-The blob of a segment, in 32-bit words (a mask is 64 bits wide for every 64 candidates, low words first):
-
-    chunks, slabs, 64-bit words of a mask, dormant groups, where these begin, 0
-    sizes     a byte for each of 16 * slabs chunks
-    masks     of each of 16 * slabs chunks; bit c: candidate c has it
-    places    slab by slab, as many rows of 16 as its first chunk has ids; 0 where a chunk is shorter
-    dormant   mask, count, 0, places (and a 0 if they are odd) of each dormant group
-
-It is a function of the candidates and the numbering alone: places rise inside a group; chunks stand by falling size,
+How a blob, the words of a segment, is laid out stands in _core/slab.h, and for Python in _reference/slab.py. A blob
+is a function of the candidates and the numbering alone: places rise inside a group; chunks stand by falling size,
 then by rising mask; dormant groups by rising mask.
 """
 
@@ -36,9 +29,9 @@ Reals = NDArray[np.float64]
 Offsets = NDArray[np.int64]
 Ids = NDArray[np.uint32]
 Singles = NDArray[np.float32]
+Words = NDArray[np.uint64]
 
 FREQUENT = 4  # features counted at least so often are ranked: their weights share cache lines
-HEAD, FILTER = 6, 13  # as in refine.h
 PIECE = 64 << 20  # bytes of the blob that are written to a file at once
 
 
@@ -54,27 +47,44 @@ class Fresh(NamedTuple):
 
 
 class _Room(NamedTuple):
-    """What the kernel needs for the largest segment; see refine.h."""
+    """What the kernel needs for the largest segment; see slab_add.h. Each array is on its own: so a sanitizer sees any
+    overrun."""
 
-    rows: Ids
-    masks: NDArray[np.uint64]
-    runs: NDArray[np.uint64]
-    slots: NDArray[np.uint64]
+    masks: Words
+    begin: Ids
+    spare_masks: Words
+    spare_begin: Ids
+    ids: Ids
+    first: Ids
+    second: Ids
+    order: Words
+    slots: Words
     filter: NDArray[np.uint8]
     bits: int
 
     @classmethod
     def of(cls, slabs: Slabs, fresh: Fresh) -> _Room:
+        # A segment has no more ids than its blob has words and its fresh candidates have ids. Two more: `begin` also
+        # says where the last group ends, and what moves behind the ids keeps one place away from them.
         most = int((np.diff(slabs.starts) + np.diff(fresh.id_bounds[fresh.bounds])).max(initial=0)) + 2
         candidates = int((np.diff(slabs.bounds) + np.diff(fresh.bounds)).max(initial=0))
+        # No group is empty, so there are no more groups than ids; each has a mask of 64 bits for every 64 candidates.
+        masks = most * max(1, (candidates + 63) // 64)
+        # A table that is at most an eighth full: 2 ** bits is more than 8 times the ids of the longest candidate.
         bits = 3 + int(np.diff(fresh.id_bounds).max(initial=0)).bit_length()
         return cls(
-            np.empty((5, most), np.uint32),
-            np.empty((2, most * max(candidates + 63, 64) // 64), np.uint64),
-            np.empty(4 * most, np.uint64),
-            np.zeros(1 << bits, np.uint64),
-            np.zeros(1 << FILTER, np.uint8),
-            bits,
+            masks=np.empty(masks, np.uint64),
+            begin=np.empty(most, np.uint32),
+            spare_masks=np.empty(masks, np.uint64),
+            spare_begin=np.empty(most, np.uint32),
+            ids=np.empty(most, np.uint32),
+            first=np.empty(most, np.uint32),
+            second=np.empty(most, np.uint32),
+            # A run is two words, there are no more runs than ids, and merging needs them twice.
+            order=np.empty(4 * most, np.uint64),
+            slots=np.zeros(1 << bits, np.uint64),
+            filter=np.zeros(1 << _kernels.FILTER, np.uint8),
+            bits=bits,
         )
 
 
@@ -114,11 +124,10 @@ class Slabs:
         truths = np.zeros(segments, np.int32) if truths is None else np.array(truths, np.int32)
         if len(truths) != segments:
             raise InputError(f"{len(truths):,} numbers of truths for {segments:,} segments; expected one each")
-        blob = np.zeros((segments, HEAD), np.uint32)
-        blob[:, 4] = HEAD
-        none, starts = np.zeros(0), np.arange(segments + 1) * HEAD
+        blob = np.tile(np.array(_kernels.EMPTY, np.uint32), segments)
+        none, starts = np.zeros(0), np.arange(segments + 1) * len(_kernels.EMPTY)
         return cls(
-            np.zeros(segments + 1, np.int64), truths, none, none, none, width, starts, blob.ravel(), 0, 0, folder
+            np.zeros(segments + 1, np.int64), truths, none, none, none, width, starts, blob, 0, 0, folder
         )
 
     def __len__(self) -> int:
@@ -163,7 +172,7 @@ class Slabs:
         """Of every candidate; weights by place, those of awake places behind a 0."""
         self._prove_lengths(len(weights), len(own))
         scores = np.empty(len(self))
-        _kernels.respond(self, weights, own, scores)
+        _kernels.slab_scores(self, weights, own, scores)
         return scores
 
     def gather(self, slopes: Reals) -> Reals:
@@ -171,7 +180,7 @@ class Slabs:
         if len(slopes) != len(self):
             raise InputError(f"{len(slopes):,} slopes for {len(self):,} candidates; expected one each")
         gradient = np.zeros(self.awake + 1)
-        _kernels.collect(self, slopes, gradient)
+        _kernels.slab_gradient(self, slopes, gradient)
         return gradient
 
     def _prove_lengths(self, weights: int, own: int) -> None:
@@ -188,7 +197,7 @@ class Slabs:
         done = 0
         while done < segments:
             before, space = done, sink.space()
-            done = _kernels.refine(self, fresh, places, renamed, awake, common, done, room, starts, space)
+            done = _kernels.slab_add(self, fresh, places, renamed, awake, common, done, room, starts, space)
             del space
             sink.take(int(starts[done] - starts[before]), done < segments)
         return starts, sink.whole()

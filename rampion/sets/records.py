@@ -121,7 +121,7 @@ def recorded(fired: Fired, gains: Reals, table: Keys, seen: Seen, first: int = 0
             )
     prints = np.empty(n, np.uint64)
     values = np.add(fired.values, 0.0, order="C").view(np.uint64)  # -0 becomes 0
-    _kernels.prints(fired.key_bounds, fired.keys, values, prints)
+    _kernels.fingerprints(fired.key_bounds, fired.keys, values, prints)
     new = seen.admit(first, fired.bounds, prints)
     lengths = np.diff(fired.key_bounds)
     ids = table.enter(fired.keys if new.all() else fired.keys[np.repeat(new, lengths)])

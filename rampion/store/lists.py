@@ -146,6 +146,22 @@ class Lists(NamedTuple):
         return self._replace(entries=self.entries[starts], entry_bounds=entry_bounds, values=values)
 
 
+class Scratch(NamedTuple):
+    """What a pass over lists needs while it visits a segment. Each array is on its own, so that an overrun is seen."""
+
+    local: Reals  # weights of the segment's features
+    gradient: Reals  # of the same
+    scores: Reals  # of its candidates
+    slopes: Reals
+    spare: Reals
+
+    @classmethod
+    def of(cls, lists: Lists) -> Scratch:
+        features, candidates = lists.local_size, lists.longest
+        return cls(np.empty(features), np.empty(features), *(np.empty(candidates) for _ in range(3)))
+
+
+
 def first_of_equals(
     lists: Lists, texts: Texts, scores: Reals, seen: NDArray[np.int32]
 ) -> tuple[NDArray[np.bool_], NDArray[np.int32]]:

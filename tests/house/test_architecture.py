@@ -47,6 +47,7 @@ UNSAFE = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "mars
 
 MODULES = sorted(path.relative_to(ROOT) for room in ("rampion", "decoder") for path in (ROOT / room).rglob("*.py"))
 COMPILED = sorted(path.relative_to(ROOT) for room in ("rampion", "decoder") for path in (ROOT / room).rglob("*.pyx"))
+DECLARED = sorted(path.relative_to(ROOT) for room in ("rampion", "decoder") for path in (ROOT / room).rglob("*.pxd"))
 
 
 def name_of(path: Path) -> str:
@@ -145,3 +146,28 @@ FORBIDDEN = {
 def test_kernels_hold_loops_only(path, what):
     found = re.search(FORBIDDEN[what], (ROOT / path).read_text("utf-8"), re.MULTILINE)
     assert found is None, f"{path} holds {what}: {found[0]!r}"
+
+
+MOST_ARGUMENTS = 12  # what travels together becomes a struct
+CROWDED: set[str] = {  # must shrink to nothing
+    *(f"decoder/_core/search.pyx: {name}" for name in ("extend", "hear", "offer", "prepare", "propose", "weigh")),
+    *(f"decoder/_core/oracle.pyx: {name}" for name in ("_expand", "_follow")),
+    *(f"decoder/_core/hmm.pyx: {name}" for name in ("backward", "hmm")),
+    "decoder/_core/model.pyx: speak",
+}
+
+
+def arguments_of(source: str) -> Iterator[tuple[str, int]]:
+    """Every function of a kernel, and how many arguments it takes."""
+    for found in re.finditer(r"^c?p?def\s[^=(\n]*?(\w+)\((.*?)\)[^()\n]*:$", source, re.MULTILINE | re.DOTALL):
+        flat = re.sub(r"\[[^]]*\]", "", found[2])
+        yield found[1], sum(bool(argument.strip()) for argument in flat.split(","))
+
+
+@pytest.mark.parametrize("path", [*COMPILED, *DECLARED], ids=str)
+def test_kernels_take_few_arguments(path):
+    source = re.sub(r"[ \t]*#.*", "", (ROOT / path).read_text("utf-8"))
+    found = dict(arguments_of(source))
+    assert found.keys() == set(re.findall(r"^c?p?def\s[^=(\n]*?(\w+)\(", source, re.MULTILINE))
+    crowded = {f"{path}: {name}" for name, count in found.items() if count > MOST_ARGUMENTS}
+    assert not crowded - CROWDED, f"more than {MOST_ARGUMENTS} arguments: {crowded - CROWDED}"

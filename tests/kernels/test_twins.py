@@ -10,6 +10,7 @@ from strategies import arrays, random_store, stores
 from twins import both, same_bits, seeds
 
 from rampion.store.candidates import _Work
+from rampion.store.lists import Scratch
 
 SOFTNESSES = [-1.0, 0.0, 0.3, 1.0]
 
@@ -64,7 +65,7 @@ def test_epoch(store, random, ties, up_softness, down_softness, step, averaged):
     results = []
     for kernel in both("epoch", "epoch"):
         movement, total = start.copy(), start[: len(start) * averaged].copy()
-        work = np.empty(2 * lists.local_size + 3 * lists.longest)
+        work = Scratch.of(lists)
         violations = kernel(lists, order, up, down, step, origin, movement, total, work)
         results.append((movement, total, np.float64(violations)))
     for left, right in zip(*results, strict=True):

@@ -24,7 +24,7 @@ from rampion.optim.mira import BatchMira
 from rampion.optim.solvers import Best, Cccp, Descent
 from rampion.optim.updates import Mira, Sgd
 from rampion.store.candidates import Candidates
-from rampion.store.lists import Rows
+from rampion.store.lists import Rows, Scratch
 from rampion.store.names import Names
 from rampion.store.text import References
 from rampion.training.recipes import RECIPES
@@ -88,7 +88,7 @@ def test_the_kernel_equals_its_twin(store, random, ties, tilts, step):
     results = []
     for package in ("_core", "_reference"):
         background, weights, total = np.ones(10), start.copy(), start.copy()
-        work = np.empty(2 * store.lists.local_size + 3 * store.lists.longest)
+        work = Scratch.of(store.lists)
         kernel = import_module(f"rampion.{package}.mira").mira
         kernel(store.lists, order, statistics, tilts, step, background, weights, total, work)
         results.append([array.tobytes() for array in (background, weights, total)])
@@ -109,7 +109,7 @@ def test_batch_mira_is_its_definition(seed, background, cap):
 def visit(store, statistics, start, tilts=(1.0, -1.0, 1.0), cap=np.inf):
     """The weights and the background, at first 1, after one visit to the store's one segment."""
     background, weights, total = np.ones(10), start.copy(), np.zeros(len(start))
-    work = np.empty(2 * store.lists.local_size + 3 * store.lists.longest)
+    work = Scratch.of(store.lists)
     _kernels.mira(store.lists, np.zeros(1, int), statistics, tilts, (cap, 0.5), background, weights, total, work)
     np.testing.assert_array_equal(total, weights if statistics.std(axis=0).any() else start)
     return weights, background

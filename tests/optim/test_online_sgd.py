@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import astuple, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rampion._core import rank as core_rank
-from rampion._core import respond as core_respond
+from rampion._core import slab_scores as core_scores
 from rampion._reference import rank as reference_rank
-from rampion._reference import respond as reference_respond
+from rampion._reference import slab_scores as reference_scores
 from rampion.errors import InputError, RecipeError, TuningError
 from rampion.losses.expectation import Risk
 from rampion.losses.ranking import COSTMARGIN, FIXED, LITERAL, PERCEPTRON, Ranking, Regression
@@ -130,15 +130,15 @@ def test_bodies_and_twins_give_the_same_bits(random, loss, most, width, ties, de
     order = random.integers(0, 6, 10)
     start = start_of(random, places, width, ties)
     results = []
-    for ranks, responds, portable in (
-        (reference_rank, reference_respond, False), (core_rank, core_respond, False), (core_rank, core_respond, True),
+    for ranks, slab_scores, portable in (
+        (reference_rank, reference_scores, False), (core_rank, core_scores, False), (core_rank, core_scores, True),
     ):  # fmt: skip
         weights, own, room = start[0].copy(), start[1].copy(), Room.of(slabs)
-        told = ranks.rank(slabs, order, astuple(loss), (0.1, decay), weights, own, portable, room)
-        told += ranks.regress(slabs, order, (0.01, decay), weights, own, portable, room)
+        told = ranks.rank(slabs, order, loss.packed, (0.1, decay), weights, own, portable, room)
+        told += ranks.rank(slabs, order, Regression().packed, (0.01, decay), weights, own, portable, room)
         scores, gradient = np.zeros(len(slabs.gains)), np.zeros(places + 1)
-        responds.respond(slabs, weights, own, scores)
-        responds.collect(slabs, scores, gradient)
+        slab_scores.slab_scores(slabs, weights, own, scores)
+        slab_scores.slab_gradient(slabs, scores, gradient)
         results.append((*told, weights, own, scores, gradient))
     same_bits(*results)
     assert not np.isnan(results[0][4]).any()
@@ -147,10 +147,10 @@ def test_bodies_and_twins_give_the_same_bits(random, loss, most, width, ties, de
 @pytest.mark.parametrize("portable", [True, False])
 def test_bodies_and_twins_agree_on_weights_beyond_all_bounds(portable):
     slabs = packed([[[1, 2], [2, 3], [3]]], [1], [1.0, 0.5, 0.0])
-    results, order, pace = [], np.zeros(9, np.int64), (1e39, 0.0)
+    results, order, step = [], np.zeros(9, np.int64), (1e39, 0.0)
     for ranks in (reference_rank, core_rank):
         weights = np.zeros(4, np.float32)
-        told = ranks.rank(slabs, order, astuple(COSTMARGIN), pace, weights, np.zeros(0), portable, Room.of(slabs))
+        told = ranks.rank(slabs, order, COSTMARGIN.packed, step, weights, np.zeros(0), portable, Room.of(slabs))
         results.append([np.isnan(told[0]), told[1], np.isnan(weights)])
     same_bits(*results)
 
@@ -166,7 +166,7 @@ def dense(lists, places, awake):
 
 def scores_of(slabs, weights, own):
     scores = np.zeros(len(slabs.gains))
-    core_respond.respond(slabs, np.asarray(weights, np.float32), own, scores)
+    core_scores.slab_scores(slabs, np.asarray(weights, np.float32), own, scores)
     return scores
 
 
@@ -188,7 +188,7 @@ def test_what_is_collected_is_slopes_times_features():
     random = np.random.default_rng(3)
     slabs, lists = drawn(random, 8, 70, 100, common=True)
     slopes, gradient = random.normal(size=len(slabs.gains)), np.zeros(101)
-    core_respond.collect(slabs, slopes, gradient)
+    core_scores.slab_gradient(slabs, slopes, gradient)
     np.testing.assert_allclose(gradient, dense(lists, 100, 90).T @ slopes, atol=1e-12)
 
 
@@ -211,7 +211,7 @@ def test_scores_know_no_numbering():
 def one_step(slabs, loss, weights, own):
     """The loss that a visit to the only segment meets, and what it adds to the weights at rate 1."""
     single, double, order = weights.astype(np.float32), own.copy(), np.zeros(1, np.int64)
-    value, _ = core_rank.rank(slabs, order, astuple(loss), (1.0, 0.0), single, double, False, Room.of(slabs))
+    value, _ = core_rank.rank(slabs, order, loss.packed, (1.0, 0.0), single, double, False, Room.of(slabs))
     return value, np.concatenate([single - weights.astype(np.float32), double - own])
 
 
@@ -242,7 +242,7 @@ def test_a_step_of_regression_is_the_negative_gradient():
     slabs = packed(lists, [0], random.random(6), 2, common=True, random=random)
     theta = np.concatenate([*start_of(random, 20, 2)])
     single, double, order = theta[:21].astype(np.float32), theta[21:].copy(), np.zeros(1, np.int64)
-    told, moved = core_rank.regress(slabs, order, (0.5, 0.0), single, double, False, Room.of(slabs))
+    told, moved = core_rank.rank(slabs, order, Regression().packed, (0.5, 0.0), single, double, False, Room.of(slabs))
     features = np.hstack([dense(lists, 20, 20), slabs.values.reshape(-1, 2)])
     lack = slabs.gains - slabs.offsets - features @ theta
     assert (told, moved) == (pytest.approx(np.mean(lack**2) / 2, rel=1e-5), 1)
@@ -344,7 +344,7 @@ def test_a_shard_is_a_training_of_its_own_and_weights_become_the_mean():
     for start in (0, 5):
         single, double = weights.copy(), own.copy()
         order = start + draw.permutation(5)
-        reference_rank.rank(slabs, order, astuple(COSTMARGIN), (0.1, 0.0), single, double, False, Room.of(slabs))
+        reference_rank.rank(slabs, order, COSTMARGIN.packed, (0.1, 0.0), single, double, False, Room.of(slabs))
         parts.append((single, double))
     same_bits(mixed, [(one + other) / 2 for one, other in zip(*parts, strict=True)])
 

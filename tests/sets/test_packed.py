@@ -19,8 +19,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rampion import _kernels
-from rampion._core import refine as core
-from rampion._reference import refine as reference
+from rampion._core import slab_add as core
+from rampion._reference import slab_add as reference
 from rampion.errors import InputError
 from rampion.sets import packed
 from rampion.sets.packed import Fresh, Slabs, numbering
@@ -117,19 +117,19 @@ def test_refining_step_by_step_under_any_numberings_equals_building_at_once(step
 def test_kernel_and_twin_write_the_same_words(steps, random, common):
     both = []
     state = random.bit_generator.state
-    for kernel in (core.refine, reference.refine):
+    for kernel in (core.slab_add, reference.slab_add):
         random.bit_generator.state = state
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(_kernels, "refine", kernel)
+            patch.setattr(_kernels, "slab_add", kernel)
             kept, _ = grown(steps, random, common)
         both.append((kept.blob.tobytes(), kept.starts.tolist()))
     assert both[0] == both[1]
 
 
-@pytest.mark.parametrize("kernel", [core.refine, reference.refine])
+@pytest.mark.parametrize("kernel", [core.slab_add, reference.slab_add])
 @pytest.mark.parametrize(("n", "features"), [(64, 30), (65, 30), (150, 300)])
 def test_more_candidates_than_bits_in_a_word_and_groups_larger_than_a_chunk(kernel, n, features, monkeypatch):
-    monkeypatch.setattr(_kernels, "refine", kernel)
+    monkeypatch.setattr(_kernels, "slab_add", kernel)
     random = np.random.default_rng(n)
     likely = random.random(features)
     segment = [

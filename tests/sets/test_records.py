@@ -19,8 +19,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from speeds import examples
 
-from rampion._core import prints as core
-from rampion._reference import prints as reference
+from rampion._core import fingerprints as core
+from rampion._reference import fingerprints as reference
 from rampion.errors import InputError, StoreError
 from rampion.formats import container
 from rampion.sets import files as files
@@ -166,7 +166,7 @@ def test_kernel_and_twin_give_the_same_bits(words, width, seed):
     values = random.integers(0, 2**64, (3, width), np.uint64)
     bounds = np.sort(random.integers(0, len(words) + 1, 4))
     found = [np.zeros(3, np.uint64) for _ in range(2)]
-    for kernel, prints in zip((core.prints, reference.prints), found, strict=True):
+    for kernel, prints in zip((core.fingerprints, reference.fingerprints), found, strict=True):
         kernel(bounds, np.array(words, np.uint64), values, prints)
     assert found[0].tolist() == found[1].tolist()
 

@@ -1,6 +1,6 @@
-"""What relevant sets answer to weights, and what weights would gain by slopes (S10.5). Scores are those of slab.pxd.
+"""Scores of relevant sets by weights, and the gradient of weights by slopes (S10.5). Scores are those of slab.pxd.
 
-Twin: rampion/_core/respond.pyx
+Twin: rampion/_core/slab_scores.pyx
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @np.errstate(over="ignore")
-def respond(slabs: Slabs, weights: Singles, own: Reals, scores: Reals) -> None:
+def slab_scores(slabs: Slabs, weights: Singles, own: Reals, scores: Reals) -> None:
     """Fill scores, one a candidate."""
     single, double = weights.tolist(), own.tolist()
     for s in range(len(slabs.bounds) - 1):
@@ -26,7 +26,7 @@ def respond(slabs: Slabs, weights: Singles, own: Reals, scores: Reals) -> None:
         scores[segment.first : segment.end] = segment.scores(single, double, 1.0)
 
 
-def collect(slabs: Slabs, slopes: Reals, gradient: Reals) -> None:
+def slab_gradient(slabs: Slabs, slopes: Reals, gradient: Reals) -> None:
     """Add to gradient[place] every slope times the feature, of active places: sums over a chunk, in doubles."""
     found = gradient.tolist()
     for s in range(len(slabs.bounds) - 1):

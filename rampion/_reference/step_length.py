@@ -1,6 +1,6 @@
 """How far an online step goes: min(cap, violation / (curvature |df|^2)); curvature 0 is SGD, 1 the PA-I step (S7.1).
 
-Twin: rampion/_core/pace.pxd
+Twin: rampion/_core/step_length.pxd
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ softness > 0   value = T log sum exp((score + handicap) / T), mass = the softmax
 softness = 0   value = max, mass = 1 on the winner; ties go to the larger handicap, then to the earlier candidate
 softness < 0   the side does not search: handicap is itself the mass, value = mass . scores
 A side on which no candidate may stand (all handicaps -inf, all masses 0) has the value -inf and no mass.
-Twin: rampion/_reference/pull.py
+Twin: rampion/_reference/side.py
 """
 
 from libc.math cimport INFINITY, exp, log
@@ -27,16 +27,17 @@ cdef inline row_t winner(
     return best
 
 
-cdef inline real pull(
+cdef inline real add_side(
     const real[::1] scores, row_t offset, const real[::1] handicap, row_t start, row_t end,
-    real softness, real sign, real[::1] slopes, row_t base, real[::1] powers, row_t spare,
+    real softness, real sign, real[::1] slopes, row_t base, real[::1] powers,
 ) except? -1.0 nogil:
     """Add sign * mass to slopes[base:] and return the value; scores are read from offset, handicaps from start.
 
-    powers[spare:] is room for a segment; a soft side leaves its exponentials there.
+    powers is room for a segment; a soft side leaves its exponentials there.
     """
     cdef row_t size = end - start, i, best = -1
     cdef real top, total = 0.0
+    # the side is fixed: its masses are given
     if softness < 0.0:
         for i in range(size):
             if handicap[start + i] != 0.0:
@@ -44,6 +45,7 @@ cdef inline real pull(
                 slopes[base + i] += sign * handicap[start + i]
                 best = i
         return total if best >= 0 else -INFINITY
+    # max
     best = winner(scores, offset, handicap, start, size, 1.0)
     if best < 0:
         return -INFINITY
@@ -51,9 +53,10 @@ cdef inline real pull(
     if softness == 0.0:
         slopes[base + best] += sign
         return top
+    # T log sum exp(. / T), with the greatest term taken out, so that no power overflows
     for i in range(size):
-        powers[spare + i] = exp((scores[offset + i] + handicap[start + i] - top) / softness)
-        total += powers[spare + i]
+        powers[i] = exp((scores[offset + i] + handicap[start + i] - top) / softness)
+        total += powers[i]
     for i in range(size):
-        slopes[base + i] += sign * (powers[spare + i] / total)
+        slopes[base + i] += sign * (powers[i] / total)
     return top + softness * log(total)

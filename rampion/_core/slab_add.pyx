@@ -1,11 +1,12 @@
 """The working form of relevant sets gains candidates: one pass, segment by segment, by partition refinement (S10.8).
 
-Twin: rampion/_reference/refine.py
+How a segment does, with an example: slab_add.h
+Twin: rampion/_reference/slab_add.py
 """
 
 from rampion._core.types cimport byte_t, id_t, key_t, row_t
 
-cdef extern from "refine.h" nogil:
+cdef extern from "slab_add.h" nogil:
     ctypedef struct groups_t:
         key_t* masks
         id_t* begin
@@ -29,8 +30,23 @@ cdef extern from "refine.h" nogil:
     row_t close_segment(refine_t* work, row_t candidates, id_t awake, int common, id_t* blob, row_t room)
 
 
-def refine(slabs, fresh, const id_t[::1] places, const id_t[::1] renamed, id_t awake, bint common, row_t first, room,
-           row_t[::1] starts, id_t[::1] blob):
+cdef refine_t arranged(room) except *:
+    """The work arrays as the header has them."""
+    cdef key_t[::1] masks = room.masks, spare_masks = room.spare_masks, order = room.order, slots = room.slots
+    cdef id_t[::1] begin = room.begin, spare_begin = room.spare_begin, ids = room.ids
+    cdef id_t[::1] first = room.first, second = room.second
+    cdef byte_t[::1] filter = room.filter
+    cdef refine_t work
+    work.groups = groups_t(&masks[0], &begin[0], 0)
+    work.spare = groups_t(&spare_masks[0], &spare_begin[0], 0)
+    work.ids, work.first, work.second = &ids[0], &first[0], &second[0]
+    work.order, work.slots, work.filter = <run_t*> &order[0], <slot_t*> &slots[0], &filter[0]
+    work.bits, work.words = room.bits, 1
+    return work
+
+
+def slab_add(slabs, fresh, const id_t[::1] places, const id_t[::1] renamed, id_t awake, bint common, row_t first, room,
+             row_t[::1] starts, id_t[::1] blob):
     """Write the segments from `first` on, old places renamed, fresh candidates added, till one does not fit blob.
 
     Return how many are done; segment s begins at starts[s], and the blob at starts[first].
@@ -38,17 +54,10 @@ def refine(slabs, fresh, const id_t[::1] places, const id_t[::1] renamed, id_t a
     cdef const row_t[::1] bounds = slabs.bounds, old_starts = slabs.starts
     cdef const row_t[::1] fresh_bounds = fresh.bounds, id_bounds = fresh.id_bounds
     cdef const id_t[::1] old = slabs.blob, ids = fresh.ids
-    cdef id_t[:, ::1] rows = room.rows
-    cdef key_t[:, ::1] masks = room.masks
-    cdef key_t[::1] runs = room.runs, slots = room.slots
-    cdef byte_t[::1] filter = room.filter
     cdef row_t s = first, last = bounds.shape[0] - 1, i, had, has, size
     cdef const id_t* row = &ids[0] if ids.shape[0] > 0 else NULL
     cdef const id_t* place = &places[0] if places.shape[0] > 0 else NULL
-    cdef refine_t work
-    work.groups, work.spare = groups_t(&masks[0, 0], &rows[0, 0], 0), groups_t(&masks[1, 0], &rows[1, 0], 0)
-    work.ids, work.first, work.second, work.order = &rows[2, 0], &rows[3, 0], &rows[4, 0], <run_t*> &runs[0]
-    work.slots, work.bits, work.filter = <slot_t*> &slots[0], room.bits, &filter[0]
+    cdef refine_t work = arranged(room)
     with nogil:
         while s < last:
             i = id_bounds[fresh_bounds[s]]

@@ -1,6 +1,6 @@
 """One side of a contrast loss: the (soft)max of score + handicap over a segment, and its derivative.
 
-Twin: rampion/_core/pull.pxd, where the law of a side is written.
+Twin: rampion/_core/side.pxd, where the law of a side is written.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def winner(scores: list[float], handicaps: list[float]) -> int:
     return best
 
 
-def pull(scores: list[float], handicaps: list[float], softness: float) -> tuple[float, list[float]]:
+def side_of(scores: list[float], handicaps: list[float], softness: float) -> tuple[float, list[float]]:
     """The value of a side over one segment, and the mass of every candidate."""
     if softness < 0.0:
         total = 0.0

@@ -1,6 +1,6 @@
 """Fingerprints of candidates.
 
-Twin: rampion/_reference/prints.py
+Twin: rampion/_reference/fingerprints.py
 """
 
 from rampion._core.types cimport key_t, row_t
@@ -14,7 +14,10 @@ cdef inline key_t spread(key_t key) except? 0 nogil:
     return key ^ (key >> 31)
 
 
-def prints(const row_t[::1] bounds, const key_t[::1] keys, const key_t[:, ::1] values, key_t[::1] prints):  # OUT prints
+def fingerprints(
+    const row_t[::1] bounds, const key_t[::1] keys, const key_t[:, ::1] values,
+    key_t[::1] found,  # OUT
+):
     """What tells candidates apart: 1 plus, modulo 2^64, a number for every key and for the bits of every value."""
     cdef row_t i, k, j
     cdef key_t total
@@ -25,4 +28,4 @@ def prints(const row_t[::1] bounds, const key_t[::1] keys, const key_t[:, ::1] v
                 total += spread(keys[k])
             for j in range(values.shape[1]):
                 total += spread(values[i, j] ^ spread(<key_t> j))
-            prints[i] = total
+            found[i] = total

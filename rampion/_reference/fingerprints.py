@@ -1,6 +1,6 @@
 """Fingerprints of candidates.
 
-Twin: rampion/_core/prints.pyx
+Twin: rampion/_core/fingerprints.pyx
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 WORD = (1 << 64) - 1
 
 
-def prints(
-    bounds: NDArray[np.int64], keys: NDArray[np.uint64], values: NDArray[np.uint64], prints: NDArray[np.uint64]
+def fingerprints(
+    bounds: NDArray[np.int64], keys: NDArray[np.uint64], values: NDArray[np.uint64], found: NDArray[np.uint64]
 ) -> None:
     """What tells candidates apart: 1 plus, modulo 2^64, a number for every key and for the bits of every value."""
-    known, told = keys.tolist(), []
+    known, sums = keys.tolist(), []
     for (start, end), row in zip(pairwise(bounds.tolist()), values.tolist(), strict=True):
         total = 1 + sum(map(spread, known[start:end]))
         total += sum(spread(value ^ spread(column)) for column, value in enumerate(row))
-        told.append(total & WORD)
-    prints[:] = told
+        sums.append(total & WORD)
+    found[:] = sums
 
 
 def spread(key: int) -> int:
