@@ -190,7 +190,7 @@ def test_sets_of_features_work_without_a_language_model():
 
 
 def test_weights_that_are_no_numbers_are_refused():
-    with pytest.raises(InputError, match="the weight of Words is nan"):
+    with pytest.raises(InputError, match="the weight of 'Words' is nan"):
         decoder().decode(segments(), Weights.from_dict({**INITIAL, "Words": float("nan")}), 1)
     with pytest.raises(InputError, match="finite"):
         decoder("P1,Words").decode(segments(), Weights.from_dict({"P1/<unk>/<unk>": float("inf")}), 1)
