@@ -346,13 +346,13 @@ def measured() -> str:
 
     import rampion
     from rampion.analysis.significance import paired_bootstrap, spread
-    from rampion.cli.demo_lists import lists as run_demo
+    from rampion.apps.demo_lists import demonstrate
     from rampion.training.comparison import random
     from rampion.training.recipes import recipes_of
     from rampion.training.tuning import judge
 
     with tempfile.TemporaryDirectory() as folder:
-        run_demo(seed=1, segments=800, k=100, out=Path(folder), as_json=True)
+        demonstrate(1, 800, 100, Path(folder), lambda _: None)
         dev, test = (rampion.load_nbest(Path(folder, name)) for name in ("dev.jsonl", "test.jsonl"))
         given, wanted = (rampion.load_references(Path(folder, name), lists)
                          for name, lists in (("dev.jsonl", dev), ("test.jsonl", test)))  # fmt: skip

@@ -6,24 +6,39 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TypedDict
 
 import numpy as np
+from numpy.typing import NDArray
 
+from rampion.analysis.significance import Bootstrapped, bootstrap, paired_bootstrap, randomisation
+from rampion.apps.report import page_of
+from rampion.apps.runs import Inside, WeightRow
+from rampion.console import progress
+from rampion.decoder.alignment import links
+from rampion.decoder.binary_decoder import KeyedBlockDecoder
+from rampion.decoder.block_decoder import BlockDecoder
+from rampion.decoder.explain import built, drawn
+from rampion.decoder.system import LINKS, Settings, System
+from rampion.decoder.text.corpus import Corpus, Parallel
+from rampion.decoder.text.language import Language
 from rampion.errors import InputError
+from rampion.formats import weights as weight_files
 from rampion.formats.files import replacing
+from rampion.metrics import metric as named
 from rampion.report.demonstrated import RESULTS
 from rampion.runs.folder import RunFolder
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from rampion.runs.lists_run import Loop
-    from rampion.runs.sets_run import Run
-    from rampion.store.text import Texts
+from rampion.runs.lists_run import Loop
+from rampion.runs.sets_run import Run
+from rampion.store.text import Texts
+from rampion.threads import processors
+from rampion.training import loop, relevant
+from rampion.training.recipes import RECIPES
+from rampion.training.relevant import Lines, Text
+from rampion.training.tuning import judge
 
 Say = Callable[[str], None]
 
@@ -37,7 +52,63 @@ K, DECODINGS = 100, 8  # of RAMPION
 LM = 0.1  # its weight among binary features (Tillmann & Zhang 2008)
 RATE = 1e-3  # of their steps: ten times the paper's, who has a hundred times the text
 SHOWN = 12  # strongest features
+NOTHING = Parallel(Texts.from_strings([]), (Texts.from_strings([]),))
 FREE = ("threads", "corpus", "system", "source", "refs", "weights")  # may change when a tour goes on
+
+
+class Gain(TypedDict):
+    """How much is gained over the initial weights, and its interval."""
+
+    score: float
+    low: float
+    high: float
+    p: float
+    folded: float
+
+
+class Score(TypedDict, total=False):
+    """BLEU of the test text with its interval; the gain over the initial weights, and how likely it is by chance."""
+
+    score: float
+    low: float
+    high: float
+    gain: Gain
+    p: float
+
+
+class Translation(TypedDict):
+    """A translation and its sentence BLEU."""
+
+    text: str
+    score: float
+
+
+class Example(TypedDict):
+    """A sentence of the test text, its translations by the name of the weights, and how two were built."""
+
+    why: str
+    segment: int
+    source: str
+    references: list[str]
+    said: dict[str, Translation]
+    pictures: dict[str, str]
+
+
+class Comparison(TypedDict):
+    """All translations of the test text beside each other."""
+
+    signature: str
+    table: dict[str, Score]
+    curves: dict[str, list[float]]
+    strongest: dict[str, WeightRow]
+    examples: list[Example]
+
+
+class Results(Comparison):
+    """What came of a demo: demo.json."""
+
+    plan: dict[str, int]
+    made: dict[str, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +119,15 @@ class Plan:
     pairs: int
     held_out: int
     iterations: int
+
+
+def demonstrate(plan: Plan, out: Path, threads: int | None, say: Say) -> tuple[Results, Path]:
+    """Carry out the plan in a folder, and draw its page."""
+    tour = Tour.begin(plan, out, threads or processors(), say)
+    results, page = tour.run(), out / "report.html"
+    with tour.stage("page", "Drawing the page"), replacing(page) as file:
+        file.write(page_of(out).html().encode(errors="replace"))
+    return results, page
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +150,7 @@ class Tour:
     def out(self) -> Path:
         return self.folder.path
 
-    def run(self) -> Mapping[str, Any]:
+    def run(self) -> Results:
         """All stages; the results are in the folder then, too."""
         count = self.plan.pairs
         with self.stage("corpus", f"Inventing two languages and {count:,} pairs of sentences"):
@@ -82,7 +162,7 @@ class Tour:
         with self.stage("binary", "Learning binary features from relevant sets; BLEU of dev at every decoding\n "):
             _ = self.trained
         with self.stage("test", "Translating the test text"):
-            results = {"plan": asdict(self.plan), "made": made, **self.compare()}
+            results: Results = {"plan": asdict(self.plan), "made": made, **self.compare()}
         with replacing(self.out / RESULTS) as file:
             file.write(json.dumps(results, ensure_ascii=False, indent=1).encode())
         return results
@@ -101,11 +181,19 @@ class Tour:
     # Text
 
     @cached_property
-    def invented(self) -> Any:
+    def invented(self) -> Corpus:
         """The whole corpus, with its true alignment."""
-        from rampion.decoder.text.language import Language
-
         return Language.invent(self.plan.seed).corpus(self.plan.pairs, self.plan.held_out, REFERENCES)
+
+    @property
+    def dev(self) -> Parallel:
+        """The text to tune on."""
+        return self.invented.dev or NOTHING
+
+    @property
+    def test(self) -> Parallel:
+        """The text to compare on."""
+        return self.invented.test or NOTHING
 
     @property
     def taught(self) -> int:
@@ -119,15 +207,13 @@ class Tour:
         return self._kept(CORPUS, replace(self.invented, train=replace(train, links=None)))
 
     @cached_property
-    def lessons(self) -> Any:
+    def lessons(self) -> Parallel:
         """Sentences that weights of binary features are learnt from: what gave blocks would say itself all too well."""
-        from rampion.decoder.text.corpus import Corpus
-
         lessons = self.invented.train.take(np.arange(self.taught, self.plan.pairs))
         self._kept(LESSONS, Corpus(self.invented.languages, lessons))
         return lessons
 
-    def _kept(self, name: str, corpus: Any) -> Path:
+    def _kept(self, name: str, corpus: Corpus) -> Path:
         path = self.out / name
         if not path.exists():
             corpus.write(path)
@@ -136,23 +222,17 @@ class Tour:
     # System
 
     @cached_property
-    def system(self) -> Any:
-        from rampion.console import progress
-        from rampion.decoder.system import Settings, System
-
+    def system(self) -> System:
         with progress() as watch:
             return System.prepare(self.corpus, self.out / SYSTEM, Settings(), self.threads, watch)
 
-    def made(self) -> dict[str, Any]:
+    def made(self) -> dict[str, object]:
         """Figures of corpus, alignment, blocks and language model."""
-        from rampion.decoder.alignment import links
-        from rampion.decoder.system import LINKS
-
         system, truth = self.system, self.invented.train.take(np.arange(self.taught))
         lengths = links.lengths_of(truth.source), links.lengths_of(truth.target)
-        known = links.parsed(enumerate(truth.links, 1), "the true alignment", lengths)
+        known = links.parsed(enumerate(truth.links or (), 1), "the true alignment", lengths)
         agreement = links.compare(links.read(self.out / SYSTEM / LINKS, lengths), known)
-        heard = system.lm.perplexity(self.invented.dev.references.texts)
+        heard = system.lm.perplexity(self.dev.references.texts)
         return {
             "sizes": [size._asdict() for size in system.corpus.sizes()],
             "lessons": len(self.lessons),
@@ -163,18 +243,18 @@ class Tour:
             "perplexity": heard.perplexity,
         }
 
-    def decoder(self, features: str) -> Any:
+    def decoder(self, features: str) -> KeyedBlockDecoder:
         return self.system.decoder(features, threads=self.threads, beam=BEAM, pops=10 * BEAM, options=OPTIONS[features])
 
     @cached_property
-    def dense(self) -> Any:
+    def dense(self) -> BlockDecoder:
         return self.decoder(DENSE_FEATURES).decoder
 
     @cached_property
-    def binary(self) -> Any:
+    def binary(self) -> KeyedBlockDecoder:
         return self.decoder(BINARY_FEATURES)
 
-    def facts(self, features: str) -> dict[str, Any]:
+    def facts(self, features: str) -> dict[str, object]:
         """What a training is made with, for those who look at its folder later."""
         return {
             "features": features, "reordering": "swap", "beam": BEAM, "options": OPTIONS[features],
@@ -186,24 +266,18 @@ class Tour:
     @cached_property
     def tuned(self) -> Loop:
         """The run of RAMPION on the dev text."""
-        from rampion.formats import weights as weight_files
-        from rampion.runs.lists_run import Loop
-        from rampion.store.text import Texts
-        from rampion.training.loop import train
-        from rampion.training.recipes import RECIPES
-        from rampion.training.tuning import judge
-
-        dev, start, decoder = self.invented.dev, self.out / START, self.dense
+        dev, start, decoder = self.dev, self.out / START, self.dense
         weight_files.write(start, decoder.initial)
         recipe = RECIPES["rampion"].set(k=K, iterations=DECODINGS)
         source, *refs = (str(self.corpus / f"dev.{end}") for end in ("src", *(f"tgt.{n}" for n in range(REFERENCES))))
         config = self.facts(DENSE_FEATURES) | {"recipe": "rampion", "source": source, "refs": refs}
         config |= {"weights": str(start), **recipe.settings()}
         facts = {"decoder": self.decoder(DENSE_FEATURES).fingerprint}
-        told = partial(self._told, "decoded")
-        run = Loop.resume(self.out / DENSE, config, [source, *refs, str(start)], facts, told, FREE)
+        run = Loop.resume(
+            self.out / DENSE, config, [source, *refs, str(start)], facts, lambda row: self._told(row.decoded), FREE
+        )
         arbiter = judge(Texts.from_strings(map(str, range(len(dev)))), dev.references, recipe.metric, recipe.alpha)
-        learnt = train(
+        learnt = loop.train(
             recipe,
             decoder,
             list(dev.source),
@@ -221,35 +295,33 @@ class Tour:
     @cached_property
     def trained(self) -> Run:
         """The run on relevant sets."""
-        from rampion.runs.sets_run import Run
-        from rampion.training.recipes import RECIPES
-        from rampion.training.relevant import Lines, Text, train
-
         recipe = RECIPES["costmargin"].set(iterations=self.plan.iterations, rate=RATE)
-        text = Text(
-            *(Lines(one.source, one.references) for one in (self.lessons, self.invented.dev, self.invented.test))
-        )
+        text = Text(*(Lines(one.source, one.references) for one in (self.lessons, self.dev, self.test)))
         config = self.facts(BINARY_FEATURES) | {"corpus": str(self.out / LESSONS), "recipe": "costmargin"}
         config |= {"fixed": [f"LM={LM}"], **recipe.settings()}
         facts = {"corpus": text.fingerprint, "decoder": self.binary.fingerprint}
         run = Run.resume(self.out / BINARY, config, (), facts, FREE)
-        told = partial(self._told, "dev")
         for row in run.rows:
-            told(row)
-        train(recipe, self.binary, text, run, fixed={"LM": LM}, record=told, threads=self.threads)
+            self._told(row.dev)
+        relevant.train(
+            recipe,
+            self.binary,
+            text,
+            run,
+            fixed={"LM": LM},
+            threads=self.threads,
+            record=lambda row: self._told(row.dev),
+        )
         return run
 
-    def _told(self, score: str, row: Any) -> None:
-        self.say(f" {getattr(row, score):.1f}")
+    def _told(self, score: float) -> None:
+        self.say(f" {score:.1f}")
 
     # Comparison
 
-    def compare(self) -> dict[str, Any]:
+    def compare(self) -> Comparison:
         """Scores on the test text, gains over the initial weights, and sentences to look at."""
-        from rampion.analysis.significance import bootstrap, paired_bootstrap, randomisation
-        from rampion.metrics import metric as named
-
-        metric, test = named("bleu"), self.invented.test
+        metric, test = named("bleu"), self.test
         rows = self.tuned.rows
         dense = [self.dense.best(test.source, self.tuned.weights(row.iteration)) for row in rows]
         texts = {
@@ -263,10 +335,13 @@ class Tour:
             return metric.statistics(found, np.arange(len(found) + 1), test.references)
 
         statistics = {name: judged(found) for name, found in texts.items()}
-        table = {name: bootstrap(metric, rows)._asdict() for name, rows in statistics.items()}
+        table: dict[str, Score] = {}
+        for name, rows_of in statistics.items():
+            score, low, high = bootstrap(metric, rows_of)
+            table[name] = {"score": score, "low": low, "high": high}
         for name in ("dense", "binary"):
             pair = metric, statistics["initial"], statistics[name]
-            table[name] |= {"gain": paired_bootstrap(*pair)._asdict(), "p": randomisation(*pair).p}
+            table[name] |= {"gain": _gain(paired_bootstrap(*pair)), "p": randomisation(*pair).p}
         return {
             "signature": metric.signature(test.references),
             "table": table,
@@ -281,25 +356,19 @@ class Tour:
     @cached_property
     def oracle(self) -> Texts:
         """Of every test sentence the best translation that was found with references in hand (S10.4)."""
-        from rampion.store.text import Texts
-
-        found = self.decoder(DENSE_FEATURES).truths(self.invented.test.source, self.invented.test.references, TRUTHS)
+        found = self.decoder(DENSE_FEATURES).truths(self.test.source, self.test.references, TRUTHS)
         return Texts.join([part.texts.take(part.bounds[:-1]) for part in found])
 
     @property
-    def strongest(self) -> dict[str, Any]:
+    def strongest(self) -> dict[str, WeightRow]:
         """The largest weights of binary features of known words, by name."""
-        from rampion.apps.runs import Inside
-
         shown = Inside(self.trained, None, None).shown(10 * SHOWN)
         known = {name: row for name, row in shown.items() if "count" in row and "<unk>" not in name}
         return dict(list(known.items())[:SHOWN])
 
-    def examples(self, texts: Mapping[str, Texts]) -> list[dict[str, Any]]:
+    def examples(self, texts: Mapping[str, Texts]) -> list[Example]:
         """Where tuning gained most by the metric of a sentence, where it gained the median, and where it lost most."""
-        from rampion.metrics import metric as named
-
-        test, metric = self.invented.test, named("bleu:lin-och")
+        test, metric = self.test, named("bleu:lin-och")
         bounds = np.arange(len(test) + 1)
         scores = {
             name: metric.segments(metric.statistics(said, bounds, test.references)) for name, said in texts.items()
@@ -320,11 +389,13 @@ class Tour:
 
     def pictures(self, at: int) -> dict[str, str]:
         """How a sentence of the test text was built before and after tuning, as SVG."""
-        from rampion.decoder.explain import built, drawn
-
-        source = self.invented.test.source[at]
+        source = self.test.source[at]
         before, after = self.dense.initial, self.tuned.weights(len(self.tuned.rows))
         return {
             name: drawn(source.split(), built(self.dense, source, weights).steps, title)
             for name, weights, title in (("initial", before, "Initial weights"), ("dense", after, "RAMPION"))
         }
+
+
+def _gain(found: Bootstrapped) -> Gain:
+    return {"score": found.score, "low": found.low, "high": found.high, "p": found.p, "folded": found.folded}

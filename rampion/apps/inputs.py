@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rampion.console import note
 from rampion.errors import InputError, RecipeError
@@ -13,6 +13,7 @@ from rampion.errors import InputError, RecipeError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rampion.decoder.search.states import Reordering
     from rampion.formats.references import Records
     from rampion.store.candidates import Candidates
     from rampion.store.features import Features, Weights
@@ -27,6 +28,14 @@ class Runs(NamedTuple):
 
     lists: list[Candidates]
     records: Records | None
+
+    @property
+    def merged(self) -> Candidates:
+        """One set of lists: those of successive decodings are merged."""
+        from rampion.training.loop import absorbed
+        from rampion.training.policies import Merge
+
+        return self.lists[0] if len(self.lists) == 1 else absorbed(Merge(), self.lists)
 
 
 def read_runs(paths: Sequence[str], lenient: bool) -> Runs:
@@ -73,7 +82,7 @@ def read_source(path: str, longest: int | None = None) -> Texts:
     return lines
 
 
-def order_of(reordering: str, adjacent_swaps: bool = False) -> Any:
+def order_of(reordering: str, adjacent_swaps: bool = False) -> Reordering:
     """The Reordering that the option names: mon, or swap."""
     from rampion.decoder.search.states import MON, Reordering
 
@@ -180,7 +189,7 @@ def changed(recipe: Recipe, settings: Sequence[str], barred: Sequence[str] = OF_
     return recipe
 
 
-def _value(setting: str, text: str, present: Any) -> int | float | str | None:
+def _value(setting: str, text: str, present: object) -> int | float | str | None:
     if isinstance(present, str) or (present is None and text == "none"):
         return None if present is None else text
     if isinstance(present, bool):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 import numpy as np
 
@@ -15,8 +15,24 @@ from rampion.store.text import Texts
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rampion.decoder.binary_decoder import KeyedBlockDecoder
     from rampion.sets.records import Keyed
     from rampion.store.features import Weights
+
+
+class TemplateRow(TypedDict):
+    """A template: its features, those with a weight, and the length of their weights."""
+
+    features: int
+    nonzero: int
+    norm: float
+
+
+class WeightRow(TypedDict):
+    """A weight, and how often records have its feature, if it is a sparse one."""
+
+    weight: float
+    count: NotRequired[int]
 
 
 def run_of(path: str | None) -> Run | None:
@@ -32,7 +48,7 @@ def weights_of(run: Run, iteration: int | None) -> tuple[int, Keyed]:
     return number, run.keyed(number)
 
 
-def decoder_of(run: Run) -> Any:
+def decoder_of(run: Run) -> KeyedBlockDecoder:
     """The KeyedBlockDecoder that the run was trained with."""
     from rampion.decoder.system import Parts
 
@@ -62,7 +78,7 @@ class Inside:
             self.keys = self.keys[chosen[_template(self.keys)]]
         self.weights = table.weigh(self.keys)
 
-    def templates(self) -> dict[str, dict[str, Any]]:
+    def templates(self) -> dict[str, TemplateRow]:
         """How many features each template has, how many of them weigh something, and the norm of their weights."""
         templates = _template(self.keys)
         counts, nonzero = np.bincount(templates), np.bincount(templates, self.weights != 0)
@@ -72,15 +88,15 @@ class Inside:
             for t in np.flatnonzero(counts).tolist()
         }
 
-    def shown(self, top: int) -> dict[str, dict[str, Any]]:
+    def shown(self, top: int) -> dict[str, WeightRow]:
         """The weights of real-valued features, and the largest others with how often the records have them."""
         places = largest(self.weights, top)
         keys, records = self.keys[places], self.run.sets.table()
         ids = np.minimum(records.find(keys), len(records))
         counts = np.append(records.counts[: len(records)], np.uint32(0))[ids]
         rows = zip(self.decoder.spelt(keys), self.weights[places].tolist(), counts.tolist(), strict=True)
-        sparse = {name: {"weight": weight, "count": count} for name, weight, count in rows}
-        return {name: {"weight": weight} for name, weight in self.own.items()} | sparse
+        shown: dict[str, WeightRow] = {name: {"weight": weight} for name, weight in self.own.items()}
+        return shown | {name: {"weight": weight, "count": count} for name, weight, count in rows}
 
     def named(self) -> Weights:
         """All weights by name that are not 0."""

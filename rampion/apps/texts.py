@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rampion.console import progress
 from rampion.store.text import Texts
+
+if TYPE_CHECKING:
+    from rampion.decoder.alignment.links import Alignment
 
 
 def texts_of(paths: list[str], pair: str | None) -> tuple[Texts, Texts, str | None]:
@@ -28,7 +31,7 @@ def texts_of(paths: list[str], pair: str | None) -> tuple[Texts, Texts, str | No
     return source, target, None
 
 
-def links_of(source: Texts, target: Texts, path: str | None, threads: int | None) -> Any:
+def links_of(source: Texts, target: Texts, path: str | None, threads: int | None) -> Alignment:
     """The word alignment of the file, or a new one."""
     from rampion.decoder.alignment import align, links
 

@@ -23,10 +23,12 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+# In the order in which --help shows them, panel by panel.
 COMMANDS = (
-    "demo", "tune", "rerank", "inspect", "score", "compare", "weights", "store",
-    "corpus", "align", "blocks", "counts", "lm", "condense", "decode", "train", "reproduce",
-    "status", "report", "recipes", "cite",
+    "tune", "rerank", "inspect", "score", "compare", "weights", "report", "recipes",
+    "corpus", "align", "lm", "blocks", "counts", "decode", "oracle", "explain", "lattice", "train", "condense",
+    "demo", "reproduce", "cite",
+    "status", "store",
 )  # fmt: skip
 
 

@@ -7,13 +7,12 @@ from typing import Annotated
 import typer
 
 from rampion.cli import app
+from rampion.cli.panels import EXPERIMENTS
 
 
-@app.command(epilog="[bold]Example[/bold]\n\n  rampion cite rampion >> paper.bib")
+@app.command(epilog="[bold]Example[/bold]\n\n  rampion cite rampion >> paper.bib", rich_help_panel=EXPERIMENTS)
 def cite(
-    recipe: Annotated[
-        str | None, typer.Argument(help="A recipe; without one, every paper.", show_default=False)
-    ] = None,
+    recipe: Annotated[str | None, typer.Argument(help="A recipe; without one, every paper.")] = None,
 ) -> None:
     """Print BibTeX for a recipe and the metrics it is judged by."""
     from rampion.citations import BIBTEX, METRICS

@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from rampion import console
-from rampion.apps.inputs import read_weights
 from rampion.cli import app
-from rampion.cli.options import Json
+from rampion.cli import options as opt
+from rampion.cli.panels import DECODER
 
 EXAMPLE = """
 [bold]Examples[/bold]
@@ -20,51 +20,27 @@ EXAMPLE = """
 """
 
 
-@app.command(epilog=EXAMPLE)
+@app.command(epilog=EXAMPLE, rich_help_panel=DECODER)
 def condense(
     blocks: Annotated[
         str,
         typer.Argument(
-            metavar="BLOCKS", help="From [bold]rampion blocks[/bold]: those that listed the text.", show_default=False
+            metavar="BLOCKS", help="From [bold]rampion blocks[/bold]: the same blocks that the lists were made with."
         ),
     ],
-    weights: Annotated[
-        str,
-        typer.Option(
-            "--weights", "-w", metavar="FILE", help="Weights, or the folder of a run on lists.", show_default=False
-        ),
-    ],
-    out: Annotated[
-        str, typer.Option("--out", "-o", metavar="FILE", help="The condensed blocks to write.", show_default=False)
-    ],
-    save_weights: Annotated[
-        str | None,
-        typer.Option(
-            "--save-weights",
-            metavar="FILE",
-            help="Write the weights of real-valued features, and 1 for each learnt one: where tuning should begin.",
-            show_default=False,
-        ),
-    ] = None,
-    as_json: Json = False,
+    weights: opt.NeededWeights,
+    out: opt.BlocksOut,
+    save_weights: opt.SaveWeights = None,
+    as_json: opt.Json = False,
 ) -> None:
     """Put learnt weights of pairs, lexical, triplets and reordering into the blocks, as features named learnt.
 
-    With weight 1 each, translations score as they did with the sparse features,
-    and the search looks nothing up. Weights of real-valued features stay out.
+    With weight 1 each, translations score as they did with the sparse features, and the search looks nothing up.
+    Weights of real-valued features are not condensed; --save-weights writes them, with 1 for each learnt feature.
     """
-    from rampion.decoder.features.dense import DENSE
-    from rampion.decoder.models.blocks import LEARNT, BlockSet
-    from rampion.decoder.search.condense import condensed, shares
-    from rampion.formats import weights as weights_format
-    from rampion.store.features import Weights
+    from rampion.apps import condense as condensing
 
-    found, learnt = BlockSet.read(blocks), read_weights(weights)
-    rows = shares(found, learnt)
-    condensed(found, learnt).write(out)
-    if save_weights:
-        own = {name: weight for name, weight in learnt.items() if name in DENSE}
-        weights_format.write(save_weights, Weights.from_dict(own | dict.fromkeys(LEARNT, 1.0)))
+    rows = condensing.condense(blocks, weights, out, save_weights)
     if as_json:
         console.show_json({label: row._asdict() for label, row in rows.items()})
         return

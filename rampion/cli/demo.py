@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING
 
 import typer
 
 from rampion import console
 from rampion.cli import app, demo_lists
-from rampion.cli.options import Json
+from rampion.cli import options as opt
+from rampion.cli.panels import EXPERIMENTS
+
+if TYPE_CHECKING:
+    from rampion.apps.demo import Results
 
 EXAMPLE = """
 [bold]Examples[/bold]
@@ -25,48 +28,35 @@ EXAMPLE = """
 TOP = 5  # features
 
 demos = typer.Typer(invoke_without_command=True)
-app.add_typer(demos, name="demo")
+app.add_typer(demos, name="demo", rich_help_panel=EXPERIMENTS)
 demos.command(epilog=demo_lists.EXAMPLE)(demo_lists.lists)
 
 
 @demos.callback(epilog=EXAMPLE)
 def demo(
     context: typer.Context,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="DIR", help="A folder of its own; what it holds already goes on.")
-    ] = Path("rampion-demo"),
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Another seed invents another pair of languages.")] = 1,
-    pairs: Annotated[
-        int, typer.Option("--pairs", min=100, help="Pairs of sentences; weights are learnt from half of them.")
-    ] = 24_000,
-    held_out: Annotated[
-        int, typer.Option("--held-out", min=10, help="Sentences to tune on, and as many to test on.")
-    ] = 500,
-    iterations: Annotated[
-        int, typer.Option("--iterations", min=1, metavar="N", help="Decodings that binary features learn from.")
-    ] = 12,
-    threads: Annotated[int, typer.Option("--threads", min=1, metavar="N", help="Threads; the result is the same.")] = 2,
-    as_json: Json = False,
+    out: opt.DemoOut = Path("rampion-demo"),
+    seed: opt.Seed = 1,
+    pairs: opt.DemoPairs = 24_000,
+    held_out: opt.DemoHeldOut = 500,
+    iterations: opt.Iterations = 12,
+    threads: opt.Threads = None,
+    as_json: opt.Json = False,
 ) -> None:
     """Invent a corpus, build a translator from it, train it in two ways, and show on a page what that has gained.
 
-    Words are aligned, blocks cut out and a language model estimated; RAMPION tunes 14 dense features, and binary ones
-    by the million are learnt from relevant sets. It takes a minute or two.
+    It aligns words, extracts blocks and estimates a language model. RAMPION then tunes 14 dense features, and weights
+    of millions of binary features are learnt from relevant sets. This takes a minute or two. Another seed invents
+    another pair of languages.
     """
     if context.invoked_subcommand:
         return
-    from rampion.apps.demo import Plan, Tour
-    from rampion.cli.report import page_of
-    from rampion.formats.files import replacing
+    from rampion.apps.demo import Plan, demonstrate
 
     def say(words: str) -> None:
         typer.echo(words, nl=False, err=as_json)
 
-    tour = Tour.begin(Plan(seed, pairs, held_out, iterations), out, threads, say)
-    results = tour.run()
-    page = out / "report.html"
-    with tour.stage("page", "Drawing the page"), replacing(page) as file:
-        file.write(page_of(out).html().encode(errors="replace"))
+    results, page = demonstrate(Plan(seed, pairs, held_out, iterations), out, threads, say)
     if as_json:
         console.show_json({**results, "page": str(page)})
         return
@@ -77,7 +67,7 @@ def demo(
     )
 
 
-def show(results: Mapping[str, Any]) -> None:
+def show(results: Results) -> None:
     """The table, the strongest features, and a sentence."""
     from rampion.report.demonstrated import LABELS
 

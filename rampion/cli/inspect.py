@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING
 
 import typer
 
 from rampion import console
-from rampion.apps.inputs import read_runs, read_weights, references_of
 from rampion.cli import app
-from rampion.cli.options import Json, Lenient, Lists, MetricOption, Refs
+from rampion.cli import options as opt
+from rampion.cli.panels import LISTS
 
 if TYPE_CHECKING:
     from rampion.analysis.inspection import Examination, FeatureRow, Finding, Scores
@@ -29,50 +29,21 @@ WIDTH, NAME = 80, 28
 ORDERS = {"listed": "as listed", "weights": "by the weights"}
 
 
-@app.command(epilog=EXAMPLE)
+@app.command(epilog=EXAMPLE, rich_help_panel=LISTS)
 def inspect(
-    lists: Lists,
-    refs: Refs = None,
-    weights: Annotated[
-        str | None,
-        typer.Option("--weights", "-w", metavar="FILE", help="Weights, or the folder of a run.", show_default=False),
-    ] = None,
-    metric: MetricOption = None,
-    other: Annotated[
-        str | None,
-        typer.Option(
-            "--other",
-            metavar="NBEST",
-            help="Other lists, to compare the features with: the test's.",
-            show_default=False,
-        ),
-    ] = None,
-    top: Annotated[
-        int, typer.Option("--top", metavar="N", min=0, help="How many of the most active sparse features.")
-    ] = 10,
-    lenient: Lenient = False,
-    as_json: Json = False,
+    lists: opt.Lists,
+    refs: opt.Refs = None,
+    weights: opt.Weights = None,
+    metric: opt.Metric = None,
+    other: opt.OtherLists = None,
+    top: opt.TopFeatures = 10,
+    lenient: opt.Lenient = False,
+    as_json: opt.Json = False,
 ) -> None:
     """Examine lists: oracle scores, diversity, what each feature is worth, and what is wrong."""
-    from rampion.analysis.inspection import examine
-    from rampion.errors import InputError
-    from rampion.training.loop import absorbed
-    from rampion.training.policies import Merge
-    from rampion.training.tuning import judge
+    from rampion.apps import inspect as inspecting
 
-    runs, records = read_runs(lists, lenient)
-    merged = runs[0] if len(runs) == 1 else absorbed(Merge(), runs)
-    arbiter = None
-    try:
-        if refs or metric or records:
-            arbiter = judge(merged, references_of(merged.segments, records, refs, metric or "bleu"), metric or "bleu")
-    except InputError as error:
-        if refs or metric:
-            raise
-        console.note(f"examined without references: {error}")
-    learnt = read_weights(weights).onto(merged.features, lenient=lenient) if weights else None
-    others = read_runs([other], lenient).lists[0] if other else None
-    found = examine(merged, arbiter, learnt, others, top)
+    found = inspecting.inspect(lists, refs or [], weights=weights, metric=metric, other=other, top=top, lenient=lenient)
     if as_json:
         console.show_json(found.as_dict())
     else:
@@ -149,7 +120,7 @@ def _show_features(found: Examination) -> None:
 
 
 def _cells(row: FeatureRow, columns: list[str]) -> Iterator[str]:
-    values: dict[str, Any] = {
+    values = {
         "mean": f"{row.mean:.4g}",
         "sd": f"{row.variance**0.5:.3g}",
         "in lists": "-" if row.within is None else f"{row.within:.0%}",

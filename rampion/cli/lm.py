@@ -8,27 +8,14 @@ import typer
 
 from rampion import console
 from rampion.cli import app
-from rampion.cli.options import Json
+from rampion.cli import options as opt
+from rampion.cli.panels import DECODER
 
 models = typer.Typer(no_args_is_help=True, help="Estimate n-gram language models, score texts with them, convert them.")
-app.add_typer(models, name="lm")
+app.add_typer(models, name="lm", rich_help_panel=DECODER)
 
-Model = Annotated[
-    str, typer.Argument(metavar="LM", help="A model: ARPA, plain or packed, or binary.", show_default=False)
-]
-Texts = Annotated[
-    list[str], typer.Argument(metavar="TEXT", help="Texts, a sentence a line; - is stdin.", show_default=False)
-]
-Out = Annotated[
-    str,
-    typer.Option(
-        "--out",
-        "-o",
-        metavar="FILE",
-        help="The model to write: .arpa or .arpa.gz as text, any other name (.lm) in binary form.",
-        show_default=False,
-    ),
-]
+Model = Annotated[str, typer.Argument(metavar="LM", help="A model: ARPA, plain or packed, or binary.")]
+Texts = Annotated[list[str], typer.Argument(metavar="TEXT", help="Texts, one sentence on each line; - is stdin.")]
 
 ESTIMATE = """
 [bold]Examples[/bold]
@@ -42,40 +29,21 @@ ESTIMATE = """
 @models.command(epilog=ESTIMATE)
 def estimate(
     texts: Texts,
-    out: Out,
-    order: Annotated[int, typer.Option("--order", metavar="N", help="Words of the longest n-grams, 1 to 6.")] = 3,
-    prune: Annotated[
-        bool, typer.Option("--prune", metavar="", help="Drop the n-grams above bigrams that occur once.")
-    ] = False,
-    as_json: Json = False,
+    out: opt.ModelOut,
+    order: opt.Order = 3,
+    prune: opt.Prune = False,
+    as_json: opt.Json = False,
 ) -> None:
     """Estimate a language model from texts: interpolated modified Kneser-Ney."""
-    from rampion.decoder.models import arpa, kneser
-    from rampion.formats import texts as files
-    from rampion.store import text
+    from rampion.apps import lm
 
-    whole = text.Texts.join([files.read(path) for path in texts])
-    found = kneser.estimate(whole, order, prune, progress=_progress)
-    arpa.save(out, found.lm)
-    for size, degenerate in enumerate(found.degenerate, 1):
-        if degenerate:
-            numbers = ", ".join(map(str, kneser.DEGENERATE))
-            console.note(f"too little text to estimate the discounts of order {size}; used {numbers}")
-    counts = [len(grams.probs) for grams in found.lm.grams()]
+    made = lm.estimate(texts, out, order, prune)
     if as_json:
-        facts = {"model": out, "sentences": len(whole), "grams": counts, "bytes": found.lm.nbytes}
-        console.show_json(facts | {"discounts": found.discounts, "degenerate": found.degenerate}, err=out == "-")
+        facts = {"model": out, "sentences": made.sentences, "grams": made.grams, "bytes": made.bytes}
+        console.show_json(facts | {"discounts": made.discounts, "degenerate": made.degenerate}, err=out == "-")
         return
-    sizes = ", ".join(f"{count} {size}-grams" for size, count in enumerate(counts, 1))
-    typer.echo(f"wrote {out}: {sizes}; {found.lm.nbytes / 2**20:.1f} MiB in memory", err=out == "-")
-
-
-def _progress(what: str, order: int, orders: int) -> None:
-    """A line on a terminal that the next one replaces."""
-    import sys
-
-    if sys.stderr.isatty():
-        typer.echo(f"\r{what} n-grams of order {order} of {orders} ", err=True, nl=what == "estimating")
+    sizes = ", ".join(f"{count} {size}-grams" for size, count in enumerate(made.grams, 1))
+    typer.echo(f"wrote {out}: {sizes}; {made.bytes / 2**20:.1f} MiB in memory", err=out == "-")
 
 
 SCORE = """
@@ -91,25 +59,20 @@ SCORE = """
 def score(
     model: Model,
     texts: Texts,
-    lines: Annotated[
-        bool, typer.Option("--lines", metavar="", help="Print the natural log-probability of every line instead.")
-    ] = False,
-    as_json: Json = False,
+    lines: opt.Lines = False,
+    as_json: opt.Json = False,
 ) -> None:
-    """Perplexity of texts, or the log-probability of each line; the end of a line is foretold too."""
-    from rampion.decoder.models import arpa
-    from rampion.formats import texts as files
+    """Compute the perplexity of texts, or the log-probability of each line, its end included."""
+    from rampion.apps import lm
 
-    loaded = arpa.load(model)
-    given = {path: files.read(path) for path in texts}
     if lines:
-        scores = {path: loaded.score(text).tolist() for path, text in given.items()}
+        scores = lm.score_lines(model, texts)
         if as_json:
             console.show_json([{"text": path, "scores": values} for path, values in scores.items()])
         else:
             typer.echo("".join(f"{value!r}\n" for values in scores.values() for value in values), nl=False)
         return
-    rows = [{"text": path, **loaded.perplexity(text)._asdict()} for path, text in given.items()]
+    rows = [{"text": path, **found._asdict()} for path, found in lm.score(model, texts).items()]
     if as_json:
         console.show_json(rows)
     else:
@@ -117,10 +80,9 @@ def score(
 
 
 @models.command(epilog="[bold]Example[/bold]\n\n  rampion lm convert en.arpa.gz --out en.lm")
-def convert(model: Model, out: Out) -> None:
+def convert(model: Model, out: opt.ModelOut) -> None:
     """Turn a model from ARPA into the binary form, or back; no score changes."""
-    from rampion.decoder.models import arpa
+    from rampion.apps import lm
 
-    loaded = arpa.load(model)
-    arpa.save(out, loaded)
-    typer.echo(f"wrote {out}: order {loaded.order}, {len(loaded)} n-grams", err=out == "-")
+    made = lm.convert(model, out)
+    typer.echo(f"wrote {out}: order {made.order}, {len(made)} n-grams", err=out == "-")

@@ -8,13 +8,16 @@ import typer
 
 from rampion import console
 from rampion.cli import app
-from rampion.cli.options import Json
+from rampion.cli import options as opt
+from rampion.cli.panels import LISTS
 
 
-@app.command(epilog="[bold]Example[/bold]\n\n  rampion recipes rampion   (every setting of one row)")
+@app.command(
+    epilog="[bold]Example[/bold]\n\n  rampion recipes rampion   (every setting of one row)", rich_help_panel=LISTS
+)
 def recipes(
-    name: Annotated[str | None, typer.Argument(help="One recipe, to see its settings.", show_default=False)] = None,
-    as_json: Json = False,
+    name: Annotated[str | None, typer.Argument(help="One recipe, to see its settings.")] = None,
+    as_json: opt.Json = False,
 ) -> None:
     """Show the algorithms: those with OnlineSgd learn from relevant sets, all others from lists."""
     from rampion.training.recipes import RECIPES, described, recipe_named

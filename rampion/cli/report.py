@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from rampion import console
 from rampion.cli import app
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from rampion.report.explorer import Judged
-    from rampion.report.page import Page
-    from rampion.runs.folder import RunFolder
-    from rampion.runs.sets_run import Run
-    from rampion.store.features import Features
+from rampion.cli import options as opt
+from rampion.cli.panels import LISTS
 
 EXAMPLE = """
 [bold]Examples[/bold]
@@ -35,172 +24,19 @@ EXAMPLE = """
 """
 
 
-@app.command(epilog=EXAMPLE)
+@app.command(epilog=EXAMPLE, rich_help_panel=LISTS)
 def report(
     run: Annotated[
         Path,
-        typer.Argument(
-            metavar="RUN", help="The folder of a run, or of rampion reproduce, or results of it.", show_default=False
-        ),
+        typer.Argument(metavar="RUN", help="The folder of a run, or of rampion reproduce, or results of it."),
     ],
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", "-o", metavar="FILE", help="The page.  [default: report.html in RUN]", show_default=False
-        ),
-    ] = None,
+    out: opt.ReportOut = None,
 ) -> None:
     """Show a run as one HTML page that needs nothing else.
 
     Learning curves, tables, weights, time and memory, configuration and versions; for n-best lists an explorer of every
     segment: what the weights of each round predict, hope for and fear.
     """
-    from rampion.formats.files import replacing
+    from rampion.apps.report import write_page
 
-    page = page_of(run).html()
-    out = out or (run if run.is_dir() else run.parent) / "report.html"
-    with replacing(out) as file:
-        file.write(page.encode(errors="replace"))
-    typer.echo(f"wrote {out}")
-
-
-def page_of(path: Path) -> Page:
-    """Whatever was run there."""
-    from rampion.errors import InputError
-    from rampion.report import demonstrated, reproduced, swept, trained, tuned
-    from rampion.runs.folder import RunFolder
-    from rampion.runs.sets_run import Run
-
-    if path.is_file():
-        return reproduced.page(path.stem, [_results(path)])
-    if (path / demonstrated.RESULTS).exists():
-        return _demonstrated(path)
-    if (path / "sets").is_dir():
-        run = Run.open(path)
-        return trained.page(run, *_named(run))
-    if (path / "table.json").exists():
-        return swept.page(path, _trials(path / "table.json"))
-    if RunFolder(path).begun:
-        folder = RunFolder(path)
-        judged, why = _judged(folder)
-        if why:
-            console.note(why)
-        return tuned.page(folder, judged, why)
-    if found := sorted(path.glob("*.json")):
-        return reproduced.page(path.resolve().name, [_results(one) for one in found])
-    raise InputError(
-        f"{path}: holds no run; name a folder that rampion tune, train or reproduce has written, or results of the last"
-    )
-
-
-def _demonstrated(path: Path) -> Page:
-    from rampion.report import demonstrated
-    from rampion.runs.folder import RunFolder
-    from rampion.runs.sets_run import Run
-
-    dense, binary = RunFolder(path / "dense"), Run.open(path / "binary")
-    found = _parsed(path / demonstrated.RESULTS)
-    return demonstrated.page(RunFolder(path), found, dense, *_judged(dense), binary, *_named(binary))
-
-
-def _named(run: Run) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Templates and weights; without the decoder that names them, nothing."""
-    from rampion.apps.runs import Inside
-    from rampion.errors import RampionError
-    from rampion.report.page import TOP
-
-    try:
-        inside = Inside(run, None, None)
-    except RampionError as error:
-        console.note(f"the page has no weights, as nobody can name them: {error}")
-        return {}, {}
-    return inside.templates(), inside.shown(TOP)
-
-
-def _parsed(path: Path) -> Any:
-    from rampion.errors import InputError, StoreError
-
-    try:
-        return json.loads(path.read_bytes())
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-    except ValueError as error:
-        raise StoreError(f"{path}: is damaged; make it again") from error
-
-
-def _trials(path: Path) -> list[Mapping[str, Any]]:
-    from rampion.errors import InputError
-
-    found = _parsed(path)
-    if not isinstance(found, list) or not all(isinstance(one, dict) and "recipe" in one for one in found):
-        raise InputError(f"{path}: holds no table of rampion tune; name the folder of a run, or of several recipes")
-    return found
-
-
-def _results(path: Path) -> Mapping[str, Any]:
-    from rampion.errors import InputError
-
-    found = _parsed(path)
-    if not isinstance(found, dict) or not {"experiment", "title", "note", "rows", "relations"} <= found.keys():
-        raise InputError(f"{path}: holds no results of rampion reproduce; name a file that it has written, or a run")
-    return found
-
-
-def _judged(folder: RunFolder) -> tuple[Judged | None, str]:
-    """The lists as the run saw them, and the weights of its rounds; or why they cannot be seen again."""
-    from rampion.apps.inputs import Runs, read_runs, references_of
-    from rampion.formats import store
-    from rampion.report.explorer import CHOSEN, Judged
-    from rampion.training.loop import absorbed
-    from rampion.training.tuning import judge, policy_named, segments_of
-
-    config = folder.config
-    lists, refs = config.get("lists", []), config.get("refs", [])
-    decoded = sorted((folder.path / "lists").glob("*.store"))  # of a loop with a decoder, all that it has listed
-    if trouble := folder.changed([*lists, *refs]) or ("" if lists or decoded else "the run has kept no lists"):
-        return None, f"There is no explorer: {trouble}."
-    read = read_runs(lists, config["lenient"]) if lists else Runs([store.read(path) for path in decoded], None)
-    runs = read.lists
-    kept = absorbed(policy_named(config["policy"] if lists else "merge"), runs)
-    truth = references_of(segments_of(runs), read.records, refs, config["metric"])
-    arbiter = judge(segments_of(runs), truth, config["metric"], config["alpha"], listed=config["base"] == "listed")
-    if not (weights := _rounds(folder, kept.features)):
-        return None, "There is no explorer: the run has no weights yet."
-    chosen = next((name for name in reversed(weights) if name.startswith(CHOSEN)), list(weights)[-1])
-    batch = arbiter.batch(kept)
-    return Judged(batch, arbiter.references_of(kept), weights, chosen, config["alpha"]), ""
-
-
-def _rounds(folder: RunFolder, features: Features) -> dict[str, NDArray[np.float64]]:
-    """The weights that the run began with and those of its rounds, some of them if they are many."""
-    from rampion.formats import weights as weight_files
-    from rampion.report.explorer import CHOSEN, START, rounds
-
-    done = next((event for event in folder.events if event["event"] == "done"), {})
-    kind = "round" if "lists" in folder.config else "iteration"
-    files = {f"{kind} {int(path.stem)}": path for path in sorted((folder.path / "weights").glob("*.bin"))}
-    chosen = f"{kind} {done[kind]}" if done.get(kind) else next(reversed(files), "")
-    if chosen not in files and folder.weights.exists():
-        files[chosen := CHOSEN] = folder.weights
-    vectors = {START: begun} if (begun := _start(folder, features)) is not None else {}
-    if not files:
-        return vectors
-    names = [*vectors, *files]
-    for at in rounds(len(names), names.index(chosen)):
-        if (name := names[at]) in files:
-            label = f"{CHOSEN}: {name}" if name == chosen != CHOSEN else name
-            vectors[label] = weight_files.read(files[name]).onto(features, lenient=True)
-    return vectors
-
-
-def _start(folder: RunFolder, features: Features) -> NDArray[np.float64] | None:
-    """The weights that the run began with: of a file, or 0 for lists; unknown if the file has changed."""
-    import numpy as np
-
-    from rampion.apps.inputs import read_weights, weights_file
-
-    if not (path := folder.config.get("weights")):
-        return np.zeros(len(features)) if "lists" in folder.config else None
-    if folder.changed([weights_file(path)]):
-        return None
-    return read_weights(path).onto(features, lenient=True)
+    typer.echo(f"wrote {write_page(run, out)}")

@@ -8,7 +8,8 @@ import typer
 
 from rampion import console
 from rampion.cli import app
-from rampion.cli.options import Json
+from rampion.cli import options as opt
+from rampion.cli.panels import LISTS
 
 EXAMPLE = """
 [bold]Examples[/bold]
@@ -19,57 +20,22 @@ EXAMPLE = """
 """
 
 
-@app.command(epilog=EXAMPLE)
+@app.command(epilog=EXAMPLE, rich_help_panel=LISTS)
 def score(
     outputs: Annotated[
-        list[str],
-        typer.Argument(metavar="OUTPUT", help="System outputs, a line a segment; - is stdin.", show_default=False),
+        list[str], typer.Argument(metavar="OUTPUT", help="System outputs, one segment on each line; - is stdin.")
     ],
-    refs: Annotated[
-        list[str],
-        typer.Option("--refs", metavar="FILE", help="References; once for each further one.", show_default=False),
-    ],
-    metric: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--metric",
-            metavar="NAME",
-            help="bleu[:variant or tokeniser], chrf, chrf++, ter, wer; may be repeated.  [default: bleu, chrf]",
-            show_default=False,
-        ),
-    ] = None,
-    as_json: Json = False,
+    refs: opt.NeededRefs,
+    metric: opt.Metrics = None,
+    as_json: opt.Json = False,
 ) -> None:
     """Score system outputs against references."""
-    import numpy as np
+    from rampion.apps import score as scoring
 
-    from rampion.errors import InputError
-    from rampion.formats import references, texts
-    from rampion.formats.files import shown
-    from rampion.metrics import metric as named
-    from rampion.store.text import Texts
-
-    metrics = [named(name) for name in metric or ("bleu", "chrf")]
-    rows, facts, signatures = [], [], {}
-    for path in outputs:
-        output = texts.read(path)
-        if not len(output):
-            raise InputError(f"{shown(path)}: holds no lines; expected a system's output, a line a segment")
-        given = references.read(refs, Texts.from_strings(str(s) for s in range(len(output))), aligned=True)
-        bounds = np.arange(len(output) + 1)
-        scores = [one.total_score(one.statistics(output, bounds, given).sum(axis=0)) for one in metrics]
-        signatures = {one.name: one.signature(given) for one in metrics}
-        rows.append((path, *scores))
-        facts.append(
-            {
-                "output": path,
-                "scores": {one.name: value for one, value in zip(metrics, scores, strict=True)},
-                "signatures": signatures,
-            }
-        )
+    found = scoring.score(outputs, refs, metric or [])
     if as_json:
-        console.show_json(facts)
+        console.show_json([one._asdict() for one in found])
         return
-    console.show(rows, ["output", *(one.name for one in metrics)])
-    for name, signature in signatures.items():
+    console.show([(one.output, *one.scores.values()) for one in found], ["output", *found[0].scores])
+    for name, signature in found[-1].signatures.items():
         typer.echo(f"{name}: {signature}")

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from rampion import console
-from rampion.apps.inputs import OF_DECODERS, read_runs, recipes_of, references_of, seeds_of, weights_file, weights_for
-from rampion.cli import app, decoders
-from rampion.cli.executor import Executor, team
-from rampion.cli.loop import loop
-from rampion.cli.options import Json, Lenient, MetricOption, Refs
-from rampion.cli.sweep import sweep
+from rampion.cli import app
+from rampion.cli import options as opt
+from rampion.cli.panels import LISTS
 from rampion.errors import RecipeError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rampion.store.features import Weights
+    from rampion.apps.loop import Looped
+    from rampion.apps.tune import Compared, TunedRun
+    from rampion.metrics import Metric
+    from rampion.training.comparison import Trial
+    from rampion.training.loop import Iteration, Round
     from rampion.training.tuning import Tuned
 
 EXAMPLE = """
@@ -48,231 +46,142 @@ EXAMPLE = """
 """
 
 
-@app.command(epilog=EXAMPLE)
+@app.command(epilog=EXAMPLE, rich_help_panel=LISTS)
 def tune(
-    lists: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="NBEST",
-            help="Lists: Moses n-best, JSONL or a store; .gz and .zst too; - is stdin. With a decoder the text to "
-            "translate, a sentence a line.",
-            show_default=False,
-        ),
-    ],
-    refs: Refs = None,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The run folder to write.")] = Path(
-        "rampion-run"
-    ),
-    weights: Annotated[
-        str | None,
-        typer.Option(
-            "--weights",
-            "-w",
-            metavar="FILE",
-            help="Initial weights; without them all begin at 0, or where the bundled decoder begins.",
-            show_default=False,
-        ),
-    ] = None,
-    recipe: Annotated[
-        str,
-        typer.Option(
-            "--recipe",
-            "-r",
-            metavar="NAME",
-            help="A row of [bold]rampion recipes[/bold]; several, a comma between, or all: a ranked table of them.",
-        ),
-    ] = "rampion",
-    metric: MetricOption = None,
-    policy: Annotated[
-        str | None,
-        typer.Option(
-            "--policy",
-            metavar="NAME",
-            help="What to keep of several files, the lists of successive decodings: merge, replace, fixed, window:N.",
-            show_default="merge; with a decoder the recipe's",
-        ),
-    ] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="NAME=VALUE",
-            help="Another setting of the recipe, such as rate=1e-3, rounds=20, alpha=5, seed=1; several values, "
-            "a comma between (l2=1e-7,1e-6): a ranked table of them.",
-            show_default=False,
-        ),
-    ] = None,
-    dev: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--dev",
-            metavar="FILE",
-            help="Held-out lists, scored after every round, or with a decoder text, decoded after every iteration; "
-            "recipes with keep=dev return the weights that are best there.",
-            show_default=False,
-        ),
-    ] = None,
-    dev_refs: Annotated[
-        list[str] | None, typer.Option("--dev-refs", metavar="FILE", help="Their references.", show_default=False)
-    ] = None,
-    keep_rounds: Annotated[
-        bool, typer.Option("--keep-rounds", metavar="", help="Write the weights of every round too: weights/NNN.bin.")
-    ] = False,
-    seeds: Annotated[
-        str | None,
-        typer.Option(
-            "--seeds",
-            metavar="N,N,...",
-            help="Repeat recipes that draw random numbers with each seed, and show the spread.",
-            show_default=False,
-        ),
-    ] = None,
-    folder: Annotated[
-        str | None,
-        typer.Option(
-            "--folder",
-            metavar="DIR",
-            help="For lists larger than memory, one .store: what learning reads again and again stands in files here, "
-            "which nobody sees and which are gone when it ends.",
-            show_default=False,
-        ),
-    ] = None,
-    shards: Annotated[
-        int | None,
-        typer.Option(
-            "--shards",
-            min=1,
-            metavar="N",
-            help="Cut the lists into N shards, whose gradients of expected BLEU or risk are taken each on its own and "
-            "added up: the weights are the same for any --executor. Who was stopped goes on by the same command.",
-            show_default=False,
-        ),
-    ] = None,
-    executor: Executor = None,
-    lenient: Lenient = False,
-    as_json: Json = False,
-    decoder_command: decoders.DecoderCommand = None,
-    timeout: decoders.Timeout = None,
-    retries: decoders.Retries = None,
-    system: decoders.SystemFolder = None,
-    blocks: decoders.Blocks = None,
-    lm: decoders.Lm = None,
-    counts: decoders.Counts = None,
-    features: decoders.FeatureNames = None,
-    reordering: decoders.Order = None,
-    beam: decoders.Beam = None,
-    options: decoders.Options = None,
-    threads: decoders.Threads = None,
-    resume: decoders.Resume = False,
+    lists: opt.ListsOrText,
+    refs: opt.Refs = None,
+    out: opt.RunOut = Path("rampion-run"),
+    weights: opt.Weights = None,
+    recipe: opt.Recipe = "rampion",
+    metric: opt.Metric = None,
+    policy: opt.Policy = None,
+    set_: opt.Set = None,
+    dev: opt.Dev = None,
+    dev_refs: opt.DevRefs = None,
+    keep_rounds: opt.KeepRounds = False,
+    seeds: opt.Seeds = None,
+    folder: opt.Folder = None,
+    shards: opt.Shards = None,
+    executor: opt.Executor = None,
+    lenient: opt.Lenient = False,
+    as_json: opt.Json = False,
+    decoder_command: opt.DecoderCommand = None,
+    timeout: opt.Timeout = None,
+    retries: opt.Retries = None,
+    system: opt.System = None,
+    blocks: opt.Blocks = None,
+    lm: opt.Lm = None,
+    counts: opt.Counts = None,
+    features: opt.Features = None,
+    reordering: opt.Reordering = None,
+    beam: opt.Beam = None,
+    options: opt.BlockOptions = None,
+    threads: opt.Threads = None,
+    resume: opt.Resume = False,
 ) -> None:
-    """Tune weights on n-best lists with references, or in a loop with a decoder: NBEST is then the source text.
+    """Tune weights on n-best lists with references, or in a loop with a decoder.
 
-    A line a round tells the loss of all lists together, the metric of what the
-    weights choose, and how far the weights have moved since the last round. With
-    a decoder a line an iteration tells the metric of what it put first, then what
-    the weights choose among all candidates after learning, the change of weights,
-    the candidates learnt from, and seconds of decoding and of learning.
+    Weights begin at 0 without --weights, or where the bundled decoder begins. Each round prints the loss of all lists,
+    the metric of what the weights choose, and how far the weights have moved.
+
+    Several recipes (--recipe mert,rampion or all), several values of a setting (--set l2=1e-7,1e-6) or --seeds give a
+    ranked table of all runs.
+
+    With a decoder NBEST is the text to translate. Each iteration prints the metric of the best translations, then of
+    what the weights choose among all candidates after learning, the change of the weights, the number of candidates,
+    and the seconds of decoding and of learning.
     """
-    from rampion.metrics import metric as named
-    from rampion.runs.folder import RunFolder
-    from rampion.training.loop import Round
-    from rampion.training.tuning import Task, policy_named, refuse_shards, segments_of
+    from rampion.apps import decoders, loop
+    from rampion.apps import tune as tuning
 
-    wanted = decoders.Wanted(
-        decoder_command, timeout, retries, system, blocks, lm, counts, features, reordering, beam, options, threads
-    )
+    wanted = decoders.LoopDecoder(
+        decoder_command=decoder_command, timeout=timeout, retries=retries, system=system, blocks=blocks, lm=lm,
+        counts=counts, features=features, reordering=reordering, beam=beam, options=options, threads=threads,
+    )  # fmt: skip
+    task = tuning.TuneTask(
+        lists=lists, refs=refs or [], out=out, weights=weights, recipe=recipe, policy=policy, dev=dev or [],
+        settings=[*(set_ or []), *([f"metric={metric}"] if metric else [])], dev_refs=dev_refs or [],
+        keep_rounds=keep_rounds, seeds=seeds, folder=folder, shards=shards, executor=executor, lenient=lenient,
+    )  # fmt: skip
     if wanted:
-        _refuse_for_lists(recipe, seeds, keep_rounds, folder, shards)
-        loop(
-            wanted, lists, refs, out=out, weights=weights, recipe=recipe, policy=policy,
-            settings=[*(set_ or []), *([f"metric={metric}"] if metric else [])], dev=dev, dev_refs=dev_refs,
-            lenient=lenient, resume=resume, as_json=as_json, executor=executor,
-        )  # fmt: skip
+        _show_loop(loop.loop(task, wanted, resume, _iterations(as_json)), as_json)
         return
     if resume:
         raise RecipeError(
             "--resume goes on with a decoder's run; tuning on lists begins again, or with --shards goes on by itself: "
             "leave it out"
         )
-    policy = policy or "merge"
-    many = recipes_of(recipe, [*(set_ or []), *([f"metric={metric}"] if metric else [])])
-    drawn = seeds_of(seeds)
-    chosen = next(iter(many.values()))
-    refuse_shards(chosen, shards, executor is not None)
-    if shards and (drawn or len(many) > 1):
-        raise RecipeError(f"--shards {shards}: is for one recipe at a time, with one value of every setting")
-    measure = named(chosen.metric)
-    policy_named(policy)
-    runs, records = read_runs(lists, lenient)
-    references = references_of(segments_of(runs), records, refs, chosen.metric)
-    start = weights_for(runs[0].features, weights, lenient) if weights else None
-    held, held_references = None, None
-    if dev:
-        held, records = read_runs(dev, lenient)
-        held_references = references_of(segments_of(held), records, dev_refs, chosen.metric)
-    asked = {
-        "recipe": recipe, "lists": lists, "refs": refs or [], "weights": weights, "policy": policy,
-        "dev": dev or [], "dev_refs": dev_refs or [], "lenient": lenient, "shards": shards, "executor": executor,
-    }  # fmt: skip
-    inputs = [*lists, *(refs or []), *([weights_file(weights)] if weights else []), *(dev or []), *(dev_refs or [])]
-    task = Task(
-        runs, references, start=start, policy=policy, lenient=lenient, dev=held, dev_references=held_references,
-        folder=folder,
-    )  # fmt: skip
-    if drawn or len(many) > 1:
-        sweep(many, drawn, measure, out, asked, inputs, as_json, keep_rounds, task)
-        return
-    columns = {"round": 5, "loss": 12, measure.name: 9, "moved": 9} | ({"dev": 9} if dev else {})
-    live = console.Live(list(columns), list(columns.values()), err=as_json)
+    ready = tuning.prepare(task)
+    if ready.several:
+        _show_comparison(tuning.compare(ready), as_json)
+    else:
+        _show_run(tuning.tune(ready, _rounds(as_json)), as_json)
 
-    @cache
-    def run_folder() -> RunFolder:
-        """Made with the first round, when the input has proved good."""
-        settings = {name: value for name, value in chosen.settings().items() if name not in OF_DECODERS}
-        return RunFolder.begin(out, asked | settings, inputs)
 
-    def record(row: Round, reached: Weights) -> None:
-        run_folder().round(row)
-        if keep_rounds:
-            run_folder().keep(row, reached)
+def _rounds(as_json: bool) -> Callable[[str, Round], None]:
+    """A table whose rows are printed as rounds come."""
+    lines: list[console.Live] = []
+
+    def show(metric: str, row: Round) -> None:
+        if not lines:
+            columns = {"round": 5, "loss": 12, metric: 9, "moved": 9} | ({} if row.dev is None else {"dev": 9})
+            lines.append(console.Live(list(columns), list(columns.values()), err=as_json))
         cells = [str(row.round), f"{row.loss:.4f}", console.number(row.score), f"{row.moved:.4f}"]
-        live.row(cells if row.dev is None else [*cells, console.number(row.dev)])
+        lines[0].row(cells if row.dev is None else [*cells, console.number(row.dev)])
 
-    with ExitStack() as stack:
-        coordinator = None
-        if shards and shards > 1:
-            coordinator, size = stack.enter_context(team(executor or "local", out))
-            if size:
-                raise RecipeError(f"--executor {executor}: --shards says how much a shard has; leave size= out")
-        tuned = task.tune(chosen, record, shards=shards, executor=coordinator)
-    facts = {
-        "recipe": recipe, "metric": tuned.metric, "signature": tuned.signature, "round": tuned.round,
-        "before": asdict(tuned.before), "after": asdict(tuned.after), "last": asdict(tuned.last),
-        "dev": {name: asdict(at) for name, at in tuned.dev._asdict().items()} if tuned.dev else None,
-        "weights": str(run_folder().weights),
-    }  # fmt: skip
-    run_folder().finish(tuned.weights, tuned.last_weights, facts)
-    for warning in _doubts(tuned, measure.higher_is_better):
-        console.note(warning)
+    return show
+
+
+def _iterations(as_json: bool) -> Callable[[str, Iteration], None]:
+    """A table whose rows are printed as iterations come."""
+    lines: list[console.Live] = []
+
+    def show(metric: str, row: Iteration) -> None:
+        if not lines:
+            columns = {"iter": 4, metric: 9, "learnt": 9, **({} if row.dev is None else {"dev": 9}), "moved": 9}
+            columns |= {"candidates": 10, "decode s": 8, "learn s": 7}
+            lines.append(console.Live(list(columns), list(columns.values()), err=as_json))
+        lines[0].row(_cells(row))
+
+    return show
+
+
+def _show_run(found: TunedRun, as_json: bool) -> None:
+    for doubt in found.doubts:
+        console.note(doubt)
     if as_json:
-        console.show_json(facts)
+        console.show_json(found.facts)
         return
-    console.show_gains(measure, _scores(tuned, initial=weights is not None), ["score", "dev"][: 2 if tuned.dev else 1])
-    typer.echo(f"{tuned.signature}\nwrote {run_folder().weights}")
+    tuned = found.tuned
+    console.show_gains(found.metric, _scores(tuned, found.initial), ["score", "dev"][: 2 if tuned.dev else 1])
+    typer.echo(f"{tuned.signature}\nwrote {found.weights}")
 
 
-def _refuse_for_lists(
-    recipe: str, seeds: str | None, keep_rounds: bool, folder: str | None, shards: int | None
-) -> None:
-    """Raise RecipeError on what is for lists, and not for a loop."""
-    if "," in recipe or recipe == "all" or seeds:
-        raise RecipeError("with a decoder tune one recipe at a time, and draw with one seed: --set seed=1")
-    if keep_rounds:
-        raise RecipeError("--keep-rounds is for lists; with a decoder the weights of every iteration are kept")
-    if folder:
-        raise RecipeError(f"--folder {folder}: is for lists larger than memory; a decoder's stand in it: leave it out")
-    if shards:
-        raise RecipeError(f"--shards {shards}: learns from lists that are there; with a decoder leave it out")
+def _show_loop(found: Looped, as_json: bool) -> None:
+    if as_json:
+        facts = found._asdict()
+        del facts["rows"], facts["best_on_dev"]
+        console.show_json(facts | {"iterations": [asdict(row) for row in found.rows]})
+        return
+    if found.best_on_dev:
+        typer.echo(f"iteration {found.iteration} is best on dev")
+    typer.echo(f"{found.signature}\nwrote {found.weights}")
+
+
+def _show_comparison(found: Compared, as_json: bool) -> None:
+    if as_json:
+        console.show_json([trial.facts() for trial in found.trials])
+        return
+    _show(found.trials, found.metric, held_out=found.held_out)
+    typer.echo(f"wrote {found.table} and a folder for every run")
+
+
+def _cells(row: Iteration) -> list[str]:
+    """The row of the table."""
+    scores = [row.decoded, row.learnt, *([row.dev] if row.dev is not None else [])]
+    learning = sum(row.seconds[part] for part in ("merging", "judging", "learning"))
+    seconds = [f"{value:.2f}" for value in (row.seconds["decoding"], learning)]
+    return [str(row.iteration), *console.numbers(scores), f"{row.moved:.4f}", str(row.candidates), *seconds]
 
 
 def _scores(tuned: Tuned, initial: bool) -> dict[str, list[float]]:
@@ -290,21 +199,26 @@ def _scores(tuned: Tuned, initial: bool) -> dict[str, list[float]]:
     }
 
 
-def _doubts(tuned: Tuned, higher_is_better: bool) -> Iterator[str]:
-    """What should make one look twice at weights that are not plainly useless."""
-    before, after = tuned.before.chosen, tuned.after.chosen
-    if after < before if higher_is_better else after > before:
-        yield (
-            "the tuned weights choose worse on these lists than the initial ones "
-            f"({console.number(after)} after {console.number(before)}); "
-            "try a smaller rate (--set rate=...) or another recipe"
-        )
-    if tuned.shrunk < 0.05:
-        yield (
-            f"the weights have shrunk to {100 * tuned.shrunk:.2g} % of their initial length; a loss without a margin "
-            "(ramp2, the perceptrons) is content with weights near 0"
-        )
-    if tuned.recipe.keep == "dev" and not tuned.dev:
-        yield "this recipe keeps the round that is best on held-out lists; without --dev these are the last round's"
-    if tuned.recipe.base == "listed":
-        yield "these weights are to be added to the decoder's own totals: rampion rerank --listed"
+def _show(trials: Sequence[Trial], metric: Metric, held_out: bool) -> None:
+    """Scores as mean and sd over the seeds, seconds a run, and the distance between the weights of two seeds."""
+    done = [trial for trial in trials if trial.runs]
+    head = ["recipe", "runs", "tuned", "sd", *(["held out", "sd"] if held_out else []), "seconds", "distance"]
+    rows = []
+    for trial in done:
+        facts = trial.facts()
+        scores = [facts["tuned"], *([facts["dev"]] if held_out else [])]
+        cells = [cell for one in scores for cell in (console.number(one["mean"]), _sd(one["sd"], len(trial.runs)))]
+        apart = "" if trial.distance is None else f"{trial.distance:.4f}"
+        rows.append([trial.name, str(len(trial.runs)), *cells, f"{trial.seconds:.2f}", apart])
+    if done:
+        first = done[0].runs[0]
+        for name, of in (("as listed", "listed"), ("oracle", "oracle")):
+            here = [console.number(getattr(first.before, of)), ""]
+            there = [console.number(getattr(first.dev.before, of)), ""] if first.dev else []
+            rows.append([name, "", *here, *there, "", ""])
+        console.show(rows, head, title=f"{metric.name}, {'more' if metric.higher_is_better else 'less'} is better")
+        typer.echo(first.signature)
+
+
+def _sd(sd: float, runs: int) -> str:
+    return f"{sd:.2f}" if runs > 1 else ""

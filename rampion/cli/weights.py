@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rampion import console
-from rampion.apps.inputs import read_weights
 from rampion.cli import app
-from rampion.cli.options import Json
+from rampion.cli import options as opt
+from rampion.cli.panels import INSIDE
 
 if TYPE_CHECKING:
-    from rampion.runs.sets_run import Run
-    from rampion.store.features import Weights
+    from rampion.apps.weights import Named, OfRun
 
 EXAMPLE = """
 [bold]Examples[/bold]
@@ -28,125 +27,59 @@ EXAMPLE = """
 """
 
 
-@app.command(epilog=EXAMPLE)
+@app.command(epilog=EXAMPLE, rich_help_panel=INSIDE)
 def weights(
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="Weights, text or binary, or the folder of a run.", show_default=False)
-    ],
-    top: Annotated[int, typer.Option("--top", metavar="N", min=1, help="How many of the largest sparse weights.")] = 20,
-    group: Annotated[
-        str | None,
-        typer.Option(
-            "--group",
-            metavar="NAMES",
-            help="Of a training run: these templates only, as in word,P1.",
-            show_default=False,
-        ),
-    ] = None,
-    iteration: Annotated[
-        int | None,
-        typer.Option(
-            "--iteration",
-            metavar="N",
-            min=1,
-            help="Of a training run: not the chosen one, but this.",
-            show_default=False,
-        ),
-    ] = None,
-    compare: Annotated[
-        str | None,
-        typer.Option("--compare", metavar="FILE", help="Other weights, to compare with.", show_default=False),
-    ] = None,
-    out: Annotated[
-        str | None,
-        typer.Option(
-            "--out", "-o", metavar="FILE", help="Write them again: .bin as binary, else as text.", show_default=False
-        ),
-    ] = None,
-    as_json: Json = False,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Weights, text or binary, or the folder of a run.")],
+    top: opt.TopWeights = 20,
+    group: opt.Group = None,
+    iteration: opt.Iteration = None,
+    compare: opt.OtherWeights = None,
+    out: opt.WeightsOut = None,
+    as_json: opt.Json = False,
 ) -> None:
     """Look into weights: all dense ones, the largest sparse ones."""
-    import numpy as np
+    from rampion.apps import weights as looking
 
-    from rampion.apps.runs import run_of
-    from rampion.errors import RecipeError
-    from rampion.formats import weights as weight_files
+    found, quiet = looking.look(file, top, group, iteration, compare, out), out == "-"
+    if isinstance(found, looking.OfRun):
+        _show_run(found, as_json, quiet)
+    else:
+        _show_named(found, as_json, quiet)
 
-    if run := run_of(file):
-        if compare:
-            raise RecipeError(f"{file}: is a run of rampion train; write its weights by name (--out) and compare those")
-        _look(run, iteration, group, top, out, as_json)
-        return
-    for option, given in (("--group", group), ("--iteration", iteration)):
-        if given:
-            raise RecipeError(f"{option} {given}: is for runs of rampion train, and {file} is none; leave it out")
-    learnt = read_weights(file)
-    width, vector, names = learnt.features.width, learnt.vector, learnt.features.names
-    largest = width + np.argsort(-np.abs(vector[width:]), kind="stable")[:top]
-    shown = {names[f]: float(vector[f]) for f in [*range(width), *largest.tolist()] if f < width or vector[f]}
-    summary: dict[str, float] = {
-        "features": len(vector),
-        "dense": width,
-        "nonzero": int(np.count_nonzero(vector)),
-        "norm": float(np.linalg.norm(vector)),
-    }
-    likeness: dict[str, float] = {}
-    head, rows = ["feature", "weight"], [[name, f"{value:.6g}"] for name, value in shown.items()]
-    if compare:
-        other = read_weights(compare)
-        likeness = _likeness(learnt, other)
-        head.append("other")
-        rows = [[*row, f"{other.get(row[0], 0.0):.6g}"] for row in rows]
-    if out:
-        weight_files.write(out, learnt)
-    quiet = out == "-"
+
+def _show_named(found: Named, as_json: bool, quiet: bool) -> None:
     if as_json:
-        console.show_json(summary | likeness | {"weights": shown}, err=quiet)
+        console.show_json(found.summary | found.likeness | {"weights": found.shown}, err=quiet)
         return
+    head, rows = ["feature", "weight"], [[name, f"{value:.6g}"] for name, value in found.shown.items()]
+    if (theirs := found.other) is not None:
+        head.append("other")
+        rows = [[*row, f"{theirs[row[0]]:.6g}"] for row in rows]
     console.show(rows, head, err=quiet)
-    for facts in filter(None, (summary, likeness)):
+    for facts in filter(None, (found.summary, found.likeness)):
         typer.echo(", ".join(f"{name} {_short(value)}" for name, value in facts.items()), err=quiet)
 
 
-def _look(run: Run, iteration: int | None, group: str | None, top: int, out: str | None, as_json: bool) -> None:
-    """The weights of a run of rampion train: a table of templates, and the largest."""
-    from rampion.apps.runs import Inside
-    from rampion.formats import weights as weight_files
-
-    inside, quiet = Inside(run, iteration, group), out == "-"
-    templates, shown = inside.templates(), inside.shown(top)
-    if out:
-        weight_files.write(out, inside.named())
+def _show_run(found: OfRun, as_json: bool, quiet: bool) -> None:
+    """A table of templates, and the largest weights."""
     if as_json:
-        console.show_json({"iteration": inside.iteration, "templates": templates, "weights": shown}, err=quiet)
+        facts = {"iteration": found.iteration, "templates": found.templates, "weights": found.shown}
+        console.show_json(facts, err=quiet)
         return
-    if templates:
+    if found.templates:
         rows = [
             [name, f"{row['features']:,}", f"{row['nonzero']:,}", f"{row['norm']:.6g}"]
-            for name, row in templates.items()
+            for name, row in found.templates.items()
         ]
         console.show(rows, ["template", "features", "nonzero", "norm"], err=quiet)
         typer.echo(err=quiet)
     rows = [
-        [name, f"{row['weight']:.6g}", f"{row['count']:,}" if "count" in row else ""] for name, row in shown.items()
+        [name, f"{row['weight']:.6g}", f"{row['count']:,}" if "count" in row else ""]
+        for name, row in found.shown.items()
     ]
     console.show(rows, ["feature", "weight", "count"], err=quiet)
-    typer.echo(f"iteration {inside.iteration}", err=quiet)
+    typer.echo(f"iteration {found.iteration}", err=quiet)
 
 
 def _short(value: float) -> str:
     return str(value) if isinstance(value, int) else f"{value:.6g}"
-
-
-def _likeness(one: Weights, other: Weights) -> dict[str, float]:
-    """The cosine of two weight vectors over all features of both, and their distance."""
-    import numpy as np
-
-    features, mine, theirs = one.features.union(other.features)
-    pair = np.zeros((2, len(features)))
-    pair[0][mine], pair[1][theirs] = one.vector, other.vector
-    product = float(np.linalg.norm(pair, axis=1).prod())
-    return {
-        "cosine": float(pair[0] @ pair[1]) / product if product else 0.0,
-        "distance": float(np.linalg.norm(pair[0] - pair[1])),
-    }

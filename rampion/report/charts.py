@@ -266,9 +266,7 @@ def _axes(across: Scale, down: Scale, x: str, y: str, frame: Frame, whole: bool 
     return parts
 
 
-def _line(
-    line: Line, family: tuple[int, int], across: Scale, down: Scale, label: float, frame: Frame
-) -> Markup:
+def _line(line: Line, family: tuple[int, int], across: Scale, down: Scale, label: float, frame: Frame) -> Markup:
     spots = [(across(x), down(y)) for x, y in line.points]
     parts = list[Markup]()
     if line.band:

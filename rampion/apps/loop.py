@@ -1,0 +1,164 @@
+"""Tune with a decoder: decode, learn, decode again, in a run folder that continues after an interruption."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rampion import console
+from rampion.apps.decoders import LoopDecoder, spread
+from rampion.apps.inputs import changed, read_source, read_weights, weights_file
+from rampion.apps.tune import TuneTask
+from rampion.apps.workers import team
+from rampion.errors import InputError, RecipeError
+from rampion.formats import references
+from rampion.protocols import Decoder
+from rampion.runs.lists_run import Loop
+from rampion.store.features import Weights
+from rampion.store.text import Texts
+from rampion.training.loop import Iteration, Judged, answer, train
+from rampion.training.recipes import Recipe, looped, recipe_named
+from rampion.training.tuning import judge, policy_named
+
+# What may change when a run continues; of texts, weights and decoders the content may not.
+FREE = (
+    "source", "refs", "weights", "dev", "dev_refs", "system", "blocks", "lm", "counts", "threads", "timeout", "retries",
+    "iterations", "executor",
+)  # fmt: skip
+
+Show = Callable[[str, Iteration], None]  # the metric's name, and what became of an iteration
+
+
+class Looped(NamedTuple):
+    """The answer of a loop, and how it was found."""
+
+    recipe: str
+    metric: str
+    signature: str
+    iteration: int
+    weights: str
+    rows: list[Iteration]
+    best_on_dev: bool  # whether held-out text has chosen the iteration
+
+
+def loop(task: TuneTask, wanted: LoopDecoder, resume: bool, show: Show) -> Looped:
+    """Decode, learn, and decode again; every iteration is shown."""
+    refuse_for_lists(task)
+    chosen = changed(looped(recipe_named(task.recipe, "lists")), task.settings, barred=())
+    if task.policy:
+        chosen = replace(chosen, policy=policy_named(task.policy))
+    text = _text("the text to tune on", task.lists, task.refs, chosen, wanted.longest)
+    held = _text("--dev", task.dev, task.dev_refs, chosen, wanted.longest) if task.dev else None
+    measure = text.judge.metric
+    with ExitStack() as stack:
+        bar = stack.enter_context(console.decoding(sum(len(part.segments) for part in (text, held) if part)))
+        found, start, fingerprint = wanted.open(bar.tick)
+        if task.weights:
+            start = read_weights(task.weights)
+        if start is None:
+            raise RecipeError("a decoder command needs weights to begin with: a weight for each feature (--weights)")
+
+        def told(row: Iteration) -> None:
+            bar.again()
+            show(measure.name, row)
+
+        facts = {"text": _print(text, held), "first weights": _name(*_arrays(start.features.names), start.vector)}
+        config = wanted.asked() | _asked(task) | chosen.settings()
+        given = task.out, config, _inputs(task), facts | {"decoder": fingerprint}, told
+        run = Loop.resume(*given, FREE) if resume else Loop.begin(*given)
+        decoder: Decoder = found
+        if task.executor:
+            workers = stack.enter_context(team(task.executor, task.out))
+            bar.speeds = lambda: workers.coordinator.speeds
+            decoder = spread(found, *workers, task.lists[0])
+        tuned = train(
+            chosen, decoder, text.segments, text.judge, start, lambda row, _: run.folder.round(row),
+            dev=held, journal=run, lenient=task.lenient,
+        )  # fmt: skip
+    if chosen.keep == "dev" and not held:
+        console.note("this recipe keeps the iteration that is best on dev; without --dev these are the last weights")
+    return _finished(run, task.recipe, chosen, text, tuned, chosen.keep == "dev" and held is not None)
+
+
+def _finished(run: Loop, name: str, chosen: Recipe, text: Judged, tuned: Weights, best_on_dev: bool) -> Looped:
+    """The run, closed with its answer."""
+    measure = text.judge.metric
+    rows = run.rows[: chosen.iterations]
+    best = answer(chosen, rows, measure.higher_is_better)
+    last = tuned if best == len(rows) else run.weights(len(rows))
+    signature, path = measure.signature(text.judge.references), str(run.folder.weights)
+    facts = {"recipe": name, "metric": measure.name, "signature": signature, "iteration": best, "weights": path}
+    run.folder.finish(tuned, last, facts)
+    return Looped(name, measure.name, signature, best, path, rows, best_on_dev)
+
+
+def refuse_for_lists(task: TuneTask) -> None:
+    """Raise RecipeError on what is for lists, and not for a loop."""
+    if "," in task.recipe or task.recipe == "all" or task.seeds:
+        raise RecipeError("with a decoder tune one recipe at a time, and draw with one seed: --set seed=1")
+    if task.keep_rounds:
+        raise RecipeError("--keep-rounds is for lists; with a decoder the weights of every iteration are kept")
+    if task.folder:
+        raise RecipeError(
+            f"--folder {task.folder}: is for lists larger than memory; a decoder's stand in it: leave it out"
+        )
+    if task.shards:
+        raise RecipeError(f"--shards {task.shards}: learns from lists that are there; with a decoder leave it out")
+
+
+def _asked(task: TuneTask) -> dict[str, object]:
+    """What the run folder keeps of the options."""
+    return {
+        "recipe": task.recipe, "source": task.lists[0], "refs": task.refs, "weights": task.weights,
+        "policy": task.policy, "dev": task.dev, "dev_refs": task.dev_refs, "lenient": task.lenient,
+        "executor": task.executor,
+    }  # fmt: skip
+
+
+def _inputs(task: TuneTask) -> list[str]:
+    weights = [weights_file(task.weights)] if task.weights else []
+    return [*task.lists, *task.refs, *weights, *task.dev, *task.dev_refs]
+
+
+def _text(what: str, files: Sequence[str], refs: Sequence[str], recipe: Recipe, longest: int | None) -> Judged:
+    """Sentences and their references."""
+    if len(files) != 1:
+        raise RecipeError(f"{what} is {len(files)} files; a decoder translates one, a sentence a line")
+    lines = read_source(files[0], longest)
+    numbers = Texts.from_strings(map(str, range(len(lines))))
+    if refs:
+        found = references.read(refs, numbers, aligned=True)
+    elif recipe.metric.startswith("metric:"):
+        found = None
+    else:
+        option = f"--{'dev-' * (what == '--dev')}refs"
+        raise InputError(f"the metric {recipe.metric} needs references of {what}: {option}")
+    return Judged(list(lines), judge(numbers, found, recipe.metric, recipe.alpha))
+
+
+def _print(text: Judged, held: Judged | None) -> str:
+    """A name of the texts and their references."""
+    arrays = list[NDArray[np.generic]]()
+    for segments, arbiter in filter(None, (text, held)):
+        refs = arbiter.references
+        arrays += [*_arrays(Texts.from_strings(segments)), *_arrays(refs.texts), refs.bounds]
+    return _name(*arrays)
+
+
+def _arrays(texts: Texts) -> tuple[NDArray[np.generic], ...]:
+    return texts.bounds, texts.blob
+
+
+def _name(*arrays: NDArray[np.generic]) -> str:
+    """A name of what is in arrays."""
+    digest = hashlib.sha256()
+    for array in arrays:
+        digest.update(len(array).to_bytes(8, "little"))
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()[:16]

@@ -1,0 +1,146 @@
+"""A run, or an experiment, as one page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rampion.apps.inputs import Runs, read_runs, read_weights, references_of, weights_file
+from rampion.apps.runs import Inside, TemplateRow, WeightRow
+from rampion.console import note
+from rampion.errors import InputError, RampionError, StoreError
+from rampion.formats import store
+from rampion.formats import weights as weight_files
+from rampion.formats.files import replacing
+from rampion.report import demonstrated, reproduced, swept, trained, tuned
+from rampion.report.explorer import CHOSEN, START, Judged, rounds
+from rampion.report.page import TOP, Page
+from rampion.runs.folder import RunFolder
+from rampion.runs.sets_run import Run
+from rampion.store.features import Features
+from rampion.training.loop import absorbed
+from rampion.training.tuning import judge, policy_named, segments_of
+
+
+def write_page(run: Path, out: Path | None = None) -> Path:
+    """The page of whatever was run in a folder: report.html there, unless it goes elsewhere."""
+    page = page_of(run).html()
+    path = out or (run if run.is_dir() else run.parent) / "report.html"
+    with replacing(path) as file:
+        file.write(page.encode(errors="replace"))
+    return path
+
+
+def page_of(path: Path) -> Page:
+    """Whatever was run there."""
+    if path.is_file():
+        return reproduced.page(path.stem, [_results(path)])
+    if (path / demonstrated.RESULTS).exists():
+        return _demonstrated(path)
+    if (path / "sets").is_dir():
+        run = Run.open(path)
+        return trained.page(run, *_named(run))
+    if (path / "table.json").exists():
+        return swept.page(path, _trials(path / "table.json"))
+    if RunFolder(path).begun:
+        folder = RunFolder(path)
+        judged, why = _judged(folder)
+        if why:
+            note(why)
+        return tuned.page(folder, judged, why)
+    if found := sorted(path.glob("*.json")):
+        return reproduced.page(path.resolve().name, [_results(one) for one in found])
+    raise InputError(
+        f"{path}: holds no run; name a folder that rampion tune, train or reproduce has written, or results of the last"
+    )
+
+
+def _demonstrated(path: Path) -> Page:
+    dense, binary = RunFolder(path / "dense"), Run.open(path / "binary")
+    found = _parsed(path / demonstrated.RESULTS)
+    if not isinstance(found, dict):
+        raise StoreError(f"{path / demonstrated.RESULTS}: is damaged; make it again")
+    return demonstrated.page(RunFolder(path), found, dense, *_judged(dense), binary, *_named(binary))
+
+
+def _named(run: Run) -> tuple[dict[str, TemplateRow], dict[str, WeightRow]]:
+    """Templates and weights; without the decoder that names them, nothing."""
+    try:
+        inside = Inside(run, None, None)
+    except RampionError as error:
+        note(f"the page has no weights, as nobody can name them: {error}")
+        return {}, {}
+    return inside.templates(), inside.shown(TOP)
+
+
+def _parsed(path: Path) -> object:
+    try:
+        return json.loads(path.read_bytes())
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise StoreError(f"{path}: is damaged; make it again") from error
+
+
+def _trials(path: Path) -> list[dict[str, object]]:
+    found = _parsed(path)
+    if not isinstance(found, list) or not all(isinstance(one, dict) and "recipe" in one for one in found):
+        raise InputError(f"{path}: holds no table of rampion tune; name the folder of a run, or of several recipes")
+    return found
+
+
+def _results(path: Path) -> dict[str, object]:
+    found = _parsed(path)
+    if not isinstance(found, dict) or not {"experiment", "title", "note", "rows", "relations"} <= found.keys():
+        raise InputError(f"{path}: holds no results of rampion reproduce; name a file that it has written, or a run")
+    return found
+
+
+def _judged(folder: RunFolder) -> tuple[Judged | None, str]:
+    """The lists as the run saw them, and the weights of its rounds; or why they cannot be seen again."""
+    config = folder.config
+    lists, refs = config.get("lists", []), config.get("refs", [])
+    decoded = sorted((folder.path / "lists").glob("*.store"))  # of a loop with a decoder, all that it has listed
+    if trouble := folder.changed([*lists, *refs]) or ("" if lists or decoded else "the run has kept no lists"):
+        return None, f"There is no explorer: {trouble}."
+    read = read_runs(lists, config["lenient"]) if lists else Runs([store.read(path) for path in decoded], None)
+    runs = read.lists
+    kept = absorbed(policy_named(config["policy"] if lists else "merge"), runs)
+    truth = references_of(segments_of(runs), read.records, refs, config["metric"])
+    arbiter = judge(segments_of(runs), truth, config["metric"], config["alpha"], listed=config["base"] == "listed")
+    if not (weights := _rounds(folder, kept.features)):
+        return None, "There is no explorer: the run has no weights yet."
+    chosen = next((name for name in reversed(weights) if name.startswith(CHOSEN)), list(weights)[-1])
+    batch = arbiter.batch(kept)
+    return Judged(batch, arbiter.references_of(kept), weights, chosen, config["alpha"]), ""
+
+
+def _rounds(folder: RunFolder, features: Features) -> dict[str, NDArray[np.float64]]:
+    """The weights that the run began with and those of its rounds, some of them if they are many."""
+    done = next((event for event in folder.events if event["event"] == "done"), {})
+    kind = "round" if "lists" in folder.config else "iteration"
+    files = {f"{kind} {int(path.stem)}": path for path in sorted((folder.path / "weights").glob("*.bin"))}
+    chosen = f"{kind} {done[kind]}" if done.get(kind) else next(reversed(files), "")
+    if chosen not in files and folder.weights.exists():
+        files[chosen := CHOSEN] = folder.weights
+    vectors = {START: begun} if (begun := _start(folder, features)) is not None else {}
+    if not files:
+        return vectors
+    names = [*vectors, *files]
+    for at in rounds(len(names), names.index(chosen)):
+        if (name := names[at]) in files:
+            label = f"{CHOSEN}: {name}" if name == chosen != CHOSEN else name
+            vectors[label] = weight_files.read(files[name]).onto(features, lenient=True)
+    return vectors
+
+
+def _start(folder: RunFolder, features: Features) -> NDArray[np.float64] | None:
+    """The weights that the run began with: of a file, or 0 for lists; unknown if the file has changed."""
+    if not (path := folder.config.get("weights")):
+        return np.zeros(len(features)) if "lists" in folder.config else None
+    if folder.changed([weights_file(path)]):
+        return None
+    return read_weights(path).onto(features, lenient=True)

@@ -1,0 +1,222 @@
+"""Tune weights on lists: one run, or every run of a comparison of recipes, settings and seeds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from rampion import console
+from rampion.apps.inputs import (
+    OF_DECODERS,
+    read_runs,
+    recipes_of,
+    references_of,
+    seeds_of,
+    weights_file,
+    weights_for,
+)
+from rampion.apps.workers import team
+from rampion.errors import RecipeError
+from rampion.executors import Coordinator
+from rampion.formats.files import replacing
+from rampion.metrics import Metric
+from rampion.metrics import metric as named
+from rampion.runs.folder import RunFolder, fingerprint
+from rampion.store.features import Weights
+from rampion.training.comparison import Trial, ranked
+from rampion.training.comparison import sweep as trials_of
+from rampion.training.loop import Record, Round
+from rampion.training.recipes import Recipe
+from rampion.training.tuning import Task, Tuned, policy_named, refuse_shards, segments_of
+
+Show = Callable[[str, Round], None]  # the metric's name, and what became of a round
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TuneTask:
+    """What to tune on, how, and where to; `settings` are NAME=VALUE."""
+
+    lists: list[str]
+    refs: list[str] = field(default_factory=list)
+    out: Path
+    weights: str | None = None
+    recipe: str = "rampion"
+    settings: list[str] = field(default_factory=list)
+    policy: str | None = None
+    dev: list[str] = field(default_factory=list)
+    dev_refs: list[str] = field(default_factory=list)
+    keep_rounds: bool = False
+    seeds: str | None = None
+    folder: str | None = None
+    shards: int | None = None
+    executor: str | None = None
+    lenient: bool = False
+
+    def asked(self) -> dict[str, object]:
+        """What a run folder keeps of the options."""
+        return {
+            "recipe": self.recipe, "lists": self.lists, "refs": self.refs, "weights": self.weights,
+            "policy": self.policy or MERGE, "dev": self.dev, "dev_refs": self.dev_refs, "lenient": self.lenient,
+            "shards": self.shards, "executor": self.executor,
+        }  # fmt: skip
+
+    def inputs(self) -> list[str]:
+        """The files that it reads."""
+        weights = [weights_file(self.weights)] if self.weights else []
+        return [*self.lists, *self.refs, *weights, *self.dev, *self.dev_refs]
+
+
+MERGE = "merge"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """A task with everything that it names: recipes, lists, references and weights."""
+
+    task: TuneTask
+    recipes: dict[str, Recipe]
+    seeds: list[int]
+    metric: Metric
+    lists: Task
+    held_out: bool
+
+    @property
+    def several(self) -> bool:
+        """Whether there is more than one run to do."""
+        return bool(self.seeds) or len(self.recipes) > 1
+
+
+def prepare(task: TuneTask) -> Prepared:
+    """Prove the options and read the lists."""
+    recipes, seeds = recipes_of(task.recipe, task.settings), seeds_of(task.seeds)
+    chosen = next(iter(recipes.values()))
+    refuse_shards(chosen, task.shards, task.executor is not None)
+    if task.shards and (seeds or len(recipes) > 1):
+        raise RecipeError(f"--shards {task.shards}: is for one recipe at a time, with one value of every setting")
+    metric = named(chosen.metric)
+    policy_named(task.policy or MERGE)
+    runs, records = read_runs(task.lists, task.lenient)
+    references = references_of(segments_of(runs), records, task.refs, chosen.metric)
+    start = weights_for(runs[0].features, task.weights, task.lenient) if task.weights else None
+    held, held_references = None, None
+    if task.dev:
+        held, records = read_runs(task.dev, task.lenient)
+        held_references = references_of(segments_of(held), records, task.dev_refs, chosen.metric)
+    lists = Task(
+        runs, references, start=start, policy=task.policy, lenient=task.lenient, dev=held,
+        dev_references=held_references, folder=task.folder,
+    )  # fmt: skip
+    return Prepared(task=task, recipes=recipes, seeds=seeds, metric=metric, lists=lists, held_out=held is not None)
+
+
+class TunedRun(NamedTuple):
+    """The answer of one run on lists, its facts for machines, and what should make one look twice."""
+
+    tuned: Tuned
+    metric: Metric
+    initial: bool  # whether it began with weights of the user's
+    weights: Path
+    facts: dict[str, object]
+    doubts: list[str]
+
+
+def tune(ready: Prepared, show: Show) -> TunedRun:
+    """Tune with the one recipe; every round is shown."""
+    task, metric, chosen = ready.task, ready.metric, next(iter(ready.recipes.values()))
+
+    @cache
+    def folder() -> RunFolder:
+        """Made with the first round, when the input has proved good."""
+        settings = {name: value for name, value in chosen.settings().items() if name not in OF_DECODERS}
+        return RunFolder.begin(task.out, task.asked() | settings, task.inputs())
+
+    def record(row: Round, reached: Weights) -> None:
+        folder().round(row)
+        if task.keep_rounds:
+            folder().keep(row, reached)
+        show(metric.name, row)
+
+    with ExitStack() as stack:
+        workers: Coordinator | None = None
+        if task.shards and task.shards > 1:
+            workers, size = stack.enter_context(team(task.executor or "local", task.out))
+            if size:
+                raise RecipeError(f"--executor {task.executor}: --shards says how much a shard has; leave size= out")
+        tuned = ready.lists.tune(chosen, record, shards=task.shards, executor=workers)
+    facts = _facts(task, tuned, folder().weights)
+    folder().finish(tuned.weights, tuned.last_weights, facts)
+    doubts = list(_doubts(tuned, metric.higher_is_better))
+    return TunedRun(tuned, metric, task.weights is not None, folder().weights, facts, doubts)
+
+
+def _facts(task: TuneTask, tuned: Tuned, weights: Path) -> dict[str, object]:
+    return {
+        "recipe": task.recipe, "metric": tuned.metric, "signature": tuned.signature, "round": tuned.round,
+        "before": asdict(tuned.before), "after": asdict(tuned.after), "last": asdict(tuned.last),
+        "dev": {name: asdict(at) for name, at in tuned.dev._asdict().items()} if tuned.dev else None,
+        "weights": str(weights),
+    }  # fmt: skip
+
+
+def _doubts(tuned: Tuned, higher_is_better: bool) -> Iterator[str]:
+    """What should make one look twice at weights that are not plainly useless."""
+    before, after = tuned.before.chosen, tuned.after.chosen
+    if after < before if higher_is_better else after > before:
+        yield (
+            "the tuned weights choose worse on these lists than the initial ones "
+            f"({console.number(after)} after {console.number(before)}); "
+            "try a smaller rate (--set rate=...) or another recipe"
+        )
+    if tuned.shrunk < 0.05:
+        yield (
+            f"the weights have shrunk to {100 * tuned.shrunk:.2g} % of their initial length; a loss without a margin "
+            "(ramp2, the perceptrons) is content with weights near 0"
+        )
+    if tuned.recipe.keep == "dev" and not tuned.dev:
+        yield "this recipe keeps the round that is best on held-out lists; without --dev these are the last round's"
+    if tuned.recipe.base == "listed":
+        yield "these weights are to be added to the decoder's own totals: rampion rerank --listed"
+
+
+class Compared(NamedTuple):
+    """All trials, the best first, and the file that holds their table."""
+
+    trials: list[Trial]
+    metric: Metric
+    held_out: bool
+    table: Path
+
+
+def compare(ready: Prepared) -> Compared:
+    """Tune every recipe with every seed, each run in a folder of its own; write the table, the best first."""
+    task, trials, folders = ready.task, list[Trial](), dict[str, RunFolder]()
+    read = {"inputs": [fingerprint(path) for path in task.inputs()]}
+
+    def records(label: str, recipe: Recipe) -> Record:
+        name = label.partition(",")[0].partition(".")[0]
+        config = {**task.asked(), "recipe": name} | recipe.settings()
+        folders[label] = folder = RunFolder.begin(task.out / label, config, (), read)
+
+        def record(row: Round, reached: Weights) -> None:
+            folder.round(row)
+            if task.keep_rounds:
+                folder.keep(row, reached)
+
+        return record
+
+    for trial in trials_of(ready.recipes, ready.seeds, ready.lists, records):
+        trials.append(trial)
+        for label, run in trial.labelled.items():
+            facts = {"metric": run.metric, "signature": run.signature, "tuned": run.after.chosen, "round": run.round}
+            folders[label].finish(run.weights, run.last_weights, facts)
+        console.note(f"{trial.name}: {trial.trouble or f'{trial.seconds:.2f} s'}")
+    best_first = ranked(trials, ready.metric.higher_is_better)
+    table = task.out / "table.json"
+    with replacing(table) as file:
+        file.write(json.dumps([trial.facts() for trial in best_first], indent=2).encode() + b"\n")
+    return Compared(best_first, ready.metric, ready.held_out, table)

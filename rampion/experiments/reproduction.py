@@ -1,0 +1,71 @@
+"""Reproduce experiments of papers: run their rows, judge their claims, and keep results and pictures in a folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple, TypedDict
+
+import numpy as np
+
+from rampion.errors import InputError
+from rampion.experiments import Experiment, Finding, Scatter, findings, results, run
+from rampion.experiments.runners import Workshop
+from rampion.experiments.samples import Outcomes, shared
+from rampion.formats.files import replacing
+from rampion.report import charts
+
+Say = Callable[[str], None]
+
+
+class RowResult(TypedDict):
+    """A row: its label, the numbers of the paper, and ours with their intervals."""
+
+    row: str
+    paper: dict[str, float]
+    measured: dict[str, dict[str, float]]
+
+
+class Reproduced(NamedTuple):
+    """An experiment with its results, what became of its claims, and its picture."""
+
+    experiment: Experiment
+    facts: dict[str, object]
+    rows: list[RowResult]
+    findings: list[Finding]
+    picture: Path | None
+
+
+def reproduce(
+    chosen: Sequence[Experiment], shop: Workshop, out: Path, seeds: Sequence[int], say: Say
+) -> Iterator[Reproduced]:
+    """Every experiment in turn; its results are in the folder when it is yielded."""
+    for experiment in chosen:
+        outcomes = run(experiment, out, seeds, shop, say)
+        found = findings(experiment, outcomes)
+        facts = shop.about | results(experiment, outcomes, found)
+        with replacing(out / f"{experiment.file}.json") as file:
+            file.write(json.dumps(facts, indent=2, ensure_ascii=False).encode() + b"\n")
+        yield Reproduced(experiment, facts, facts["rows"], list(found), _draw(out, experiment, outcomes, say))
+
+
+def _draw(out: Path, experiment: Experiment, outcomes: Outcomes, say: Say) -> Path | None:
+    """Curves, the mean of all runs, or a point a run; a remark if there is nothing to draw."""
+    if (picture := experiment.picture) is None:
+        return None
+    path = out / f"{experiment.file}.svg"
+    try:
+        if isinstance(picture, Scatter):
+            x, y = (experiment.columns[name] for name in (picture.x, picture.y))
+            charts.write_scatter(path, picture.points(outcomes), experiment.title, x, y)
+        else:
+            lines = {
+                said: list(enumerate(np.mean(shared([run.curves[curve] for run in outcomes[row]]), axis=0).tolist(), 1))
+                for said, (row, curve) in picture.lines.items()
+            }
+            charts.write_lines(path, lines, experiment.title, y=picture.y, logarithmic=picture.logarithmic)
+    except InputError as error:
+        say(str(error))
+        return None
+    return path
