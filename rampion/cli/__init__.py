@@ -8,20 +8,12 @@ from importlib import import_module
 from io import TextIOWrapper
 from typing import Annotated
 
+import click
 import typer
+from typer.core import TyperGroup
 
 from rampion import __version__
 from rampion.errors import RampionError, TuningError
-
-app = typer.Typer(
-    name="rampion",
-    help="Train linear models that choose among candidates, and rerank n-best lists with them.",
-    epilog="Try [bold]rampion demo[/bold], or [bold]rampion tune dev.nbest.gz --refs dev.ref --out run[/bold].",
-    no_args_is_help=True,
-    rich_markup_mode="rich",
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
 
 # In the order in which --help shows them, panel by panel.
 COMMANDS = (
@@ -31,6 +23,24 @@ COMMANDS = (
     "status", "store",
 )  # fmt: skip
 
+
+class Commands(TyperGroup):
+    """The commands in the order of the list, the groups of commands among them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(super().list_commands(ctx), key=COMMANDS.index)
+
+
+app = typer.Typer(
+    name="rampion",
+    cls=Commands,
+    help="Train linear models that choose among candidates, and rerank n-best lists with them.",
+    epilog="Try [bold]rampion demo[/bold], or [bold]rampion tune dev.nbest.gz --refs dev.ref --out run[/bold].",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 
 def _version(wanted: bool) -> None:
     if wanted:

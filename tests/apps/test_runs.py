@@ -32,8 +32,8 @@ def home(tmp_path_factory):
     return folder
 
 
-def decode(home, *more, run="run"):
-    return rampion("decode", home / "corpus" / "test.src", "--weights", home / run, *more)
+def decode(home, *more, run="run", command="decode"):
+    return rampion(command, home / "corpus" / "test.src", "--weights", home / run, *more)
 
 
 def looked(home, *more, run="run"):
@@ -134,8 +134,8 @@ def test_weights_by_name_say_the_same(home, tmp_path):
 
 def test_lists_derivations_and_graphs(home, tmp_path):
     assert decode(home, "--nbest", tmp_path / "nbest", "-k", 3).code == 0
-    assert decode(home, "--derivations", tmp_path / "jsonl").code == 0
-    assert decode(home, "--lattice", tmp_path / "lattice").code == 0
+    assert decode(home, "--derivations", tmp_path / "jsonl", command="explain").code == 0
+    assert decode(home, "--out", tmp_path / "lattice", command="lattice").code == 0
     assert decode(home, "--out", tmp_path / "best").code == 0
     lists = load_nbest(tmp_path / "nbest")
     assert [lists.texts[first] for first in lists.bounds[:-1]] == lines(tmp_path / "best")
@@ -149,7 +149,7 @@ def test_an_explanation_looks_up_what_fires_and_adds_up(home):
     system = decoder_of(run).decoder
     source = (home / "corpus" / "test.src").read_text().splitlines()[4]
     steps, last, known = built(system, source, weights)
-    facts = json.loads(decode(home, "--iteration", 2, "--explain", 5, "--json").out)
+    facts = json.loads(decode(home, "--iteration", 2, "--line", 5, "--json", command="explain").out)
     assert facts["weights"] == known
     assert len(known) < len(weights.table) / 10
     total = sum(
@@ -160,12 +160,12 @@ def test_an_explanation_looks_up_what_fires_and_adds_up(home):
 
 
 def test_features_that_are_left_out_say_nothing(home):
-    facts = json.loads(decode(home, "--features", "LM,word", "--explain", 5, "--json", run="above").out)
+    facts = json.loads(decode(home, "--features", "LM,word", "--line", 5, "--json", run="above", command="explain").out)
     assert {name.split("/")[0] for name in facts["weights"]} == {"LM", "W1", "W2", "W3", "W4"}
 
 
 def test_the_picture_and_the_features_that_decide(home, tmp_path):
-    told = decode(home, "--explain", 2, "--top", 3, "--svg", tmp_path / "2.svg").out
+    told = decode(home, "--line", 2, "--top", 3, "--svg", tmp_path / "2.svg", command="explain").out
     assert ElementTree.parse(tmp_path / "2.svg").getroot().tag.endswith("svg")  # noqa: S314
     assert "  LM\n" in told
     assert "/" in told
@@ -254,11 +254,15 @@ def test_lists_want_weights_by_name(home, tmp_path):
         (["--blocks", "x.blocks"], "--blocks x.blocks: {run} brings the blocks that its weights are of; leave it out"),
         (["--save-weights", "x"], "--save-weights: rampion weights {run} --out x writes those of a run"),
         (["--features", "Words"], "no weight is for the features Words; give weights that name some of them"),
-        (["--explain", "99"], "--explain 99: there are 12 lines"),
     ],
 )
 def test_options_that_do_not_go_with_a_run(home, options, message):
     assert message.format(run=home / "run") in refused(*commands(home, home / "run")[1], *options)
+
+
+def test_a_line_that_is_not_there(home):
+    asked = "explain", home / "corpus" / "test.src", "--weights", home / "run", "--line", 99
+    assert "--line 99: there are 12 lines" in refused(*asked)
 
 
 def test_options_that_need_a_run(home, tmp_path):

@@ -218,10 +218,10 @@ def folder(tmp_path_factory):
     return place
 
 
-def run(folder, *arguments):
+def run(folder, *arguments, command="decode"):
     source = folder / "corpus" / "dev.src"
     return rampion(
-        "decode", source, "--blocks", folder / "toy.blocks", "--lm", folder / "toy.lm", "--beam", 20, *arguments
+        command, source, "--blocks", folder / "toy.blocks", "--lm", folder / "toy.lm", "--beam", 20, *arguments
     )
 
 
@@ -245,13 +245,13 @@ def test_the_command_writes_lattices_whose_best_paths_are_the_translations(folde
     from rampion.decoder.search import lattice
     from rampion.decoder.search.kbest import kbest
 
-    run(folder, "--lattice", folder / "dev.lattice.gz")
+    assert run(folder, "--out", folder / "dev.lattice.gz", command="lattice").code == 0
     read = lattice.read(folder / "dev.lattice.gz")
     assert list(read.texts(kbest(read.graph, 1))) == run(folder).out.splitlines()
 
 
 def test_the_command_writes_derivations(folder):
-    run(folder, "--derivations", folder / "dev.jsonl", "-k", 3)
+    assert run(folder, "--derivations", folder / "dev.jsonl", "-k", 3, command="explain").code == 0
     run(folder, "--nbest", folder / "dev.nbest", "-k", 3)
     records = [json.loads(line) for line in texts.read(folder / "dev.jsonl")]
     lists = load_nbest(folder / "dev.nbest")
@@ -278,7 +278,10 @@ def test_a_bag_of_blocks_fires_p1_and_w1_for_each_of_them():
 
 def test_the_command_finds_the_oracle(folder):
     refs = [folder / "corpus" / f"dev.tgt.{r}" for r in range(2)]
-    told = run(folder, "--oracle", refs[0], "--oracle", refs[1], "--out", folder / "oracle")
+    told = rampion(
+        "oracle", folder / "corpus" / "dev.src", "--blocks", folder / "toy.blocks", "--refs", refs[0], "--refs", refs[1],
+        "--out", folder / "oracle",
+    )  # fmt: skip
     given = References.from_lists(zip(*(list(texts.read(path)) for path in refs), strict=True))
     found, metric = texts.read(folder / "oracle"), named("bleu")
     score = metric.total_score(metric.statistics(found, np.arange(len(found) + 1), given).sum(axis=0))
@@ -286,10 +289,10 @@ def test_the_command_finds_the_oracle(folder):
 
 
 def test_the_command_explains_a_line(folder):
-    told = run(folder, "--explain", 2, "--svg", folder / "two.svg")
+    told = run(folder, "--line", 2, "--svg", folder / "two.svg", command="explain")
     assert told.out.startswith("b1 ")
     assert texts.read(folder / "two.svg")[0].startswith("<svg")
-    facts = json.loads(run(folder, "--explain", 2, "--json").out)
+    facts = json.loads(run(folder, "--line", 2, "--json", command="explain").out)
     assert facts["source"] == segments()[1].split()
     assert {"start", "end", "words", "fired", "orientation"} == set(facts["blocks"][0])
 
@@ -333,16 +336,29 @@ def test_a_sentence_too_long_is_named_by_its_line(folder):
     ("arguments", "said"),
     [
         (["--reordering", "any"], "--reordering any: expected mon or swap"),
-        (["--nbest", "x", "--lattice", "y"], "--nbest and --lattice: one answer at a time"),
-        (["--svg", "x.svg"], "say which one, --explain LINE"),
-        (["--explain", 31], "--explain 31: there are 30 lines"),
         (["--features", "P1"], "no weight is for the features P1"),
         (["--features", "P9"], "no feature, template or group is called 'P9'"),
         (["--blocks", "no.blocks"], "no.blocks: cannot be read: No such file"),
     ],
 )
-def test_the_command_says_what_is_wrong_in_a_sentence(folder, arguments, said):
-    told = run(folder, *arguments)
+@pytest.mark.parametrize("command", ["decode", "explain"])
+def test_the_commands_say_what_is_wrong_in_a_sentence(folder, arguments, said, command):
+    told = run(folder, *arguments, command=command)
+    assert told.code == 2
+    assert said in told.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--derivations", "x", "--svg", "y.svg"], "--derivations and --svg: one answer at a time"),
+        (["--derivations", "x", "--line", 2], "--derivations and --line: one answer at a time"),
+        (["-k", 2], "--k 2: is for --derivations; leave it out"),
+        (["--line", 31], "--line 31: there are 30 lines"),
+    ],
+)
+def test_explain_refuses_what_does_not_go_together(folder, arguments, said):
+    told = run(folder, *arguments, command="explain")
     assert told.code == 2
     assert said in told.err
     assert told.out == ""

@@ -367,10 +367,6 @@ def test_the_commands_decode_and_tune_with_them(folder):
     )
     found, wanted = load_nbest(folder / "x.store"), wide.decode(segments()[:4], weights, 4)
     assert found.scores.tobytes() == wanted.scores.tobytes()
-    for option in ("--lattice", "--derivations"):
-        told = rampion("decode", source, *system, option, "x")
-        assert told.code == 2
-        assert f"toy.counts: is for translations and their lists; leave it out, or {option}" in told.err
 
 
 def test_a_decoder_with_other_features_is_another():

@@ -142,21 +142,24 @@ def test_killed_again_and_again_it_ends_in_the_same_bits(corpus, done, tmp_path)
 
 def test_the_command_decodes_as_without(corpus, done, tmp_path):
     blocks, lm = (done[0] / "system" / name for name in ("system.blocks", "system.lm"))
-    asked = ["decode", corpus / "dev.src", "--blocks", blocks, "--lm", lm]
-    for name, more in {"best": [], "lists": ["--nbest"], "oracle": ["--oracle", corpus / "dev.tgt.0"]}.items():
+    blocks_only = [corpus / "dev.src", "--blocks", blocks]
+    commands = {
+        "best": ["decode", *blocks_only, "--lm", lm, "--out"],
+        "lists": ["decode", *blocks_only, "--lm", lm, "--nbest"],
+        "oracle": ["oracle", *blocks_only, "--refs", corpus / "dev.tgt.0", "--out"],
+    }
+    for name, command in commands.items():
         made = [tmp_path / f"{name}.{n}" for n in (1, 2)]
         for path, executor in zip(made, ([], ["--executor", "local,size=9", "--run", tmp_path / "run"]), strict=True):
-            out = ["--nbest", path] if name == "lists" else [*more, "--out", path]
-            good(*asked, *out, *executor)
+            good(*command, path, *executor)
         assert made[0].read_bytes() == made[1].read_bytes()
 
 
 @pytest.mark.parametrize(
     ("more", "sentence"),
     [
-        (["--executor", "local"], "--executor and --run DIR go together"),
-        (["--run", "x"], "--executor and --run DIR go together"),
-        (["--executor", "local", "--run", "x", "--lattice", "l"], "--lattice is made here and not by an executor"),
+        (["--executor", "local"], "--executor needs --run DIR"),
+        (["--run", "x"], "--executor needs --run DIR"),
         (["--executor", "none", "--run", "x"], "the executor 'none' is none of local, dask and an address"),
     ],
 )

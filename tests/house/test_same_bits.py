@@ -165,10 +165,10 @@ def search(folder: Path) -> Iterator[Item]:
     """What the decoder answers: translations, lists, graphs, explanations and oracles."""
     text, parts = system(folder)
     source, out = text / "test.src", folder / "out"
-    decode = ["decode", source, *parts, "--beam", 20]
+    given = source, *parts, "--beam", 20
 
-    def answer(label: str, *options: object) -> Item:
-        good(*decode, *options)
+    def answer(label: str, *options: object, command: str = "decode") -> Item:
+        good(command, *given, *options)
         return label, out.read_bytes()
 
     for label, options in {
@@ -177,10 +177,14 @@ def search(folder: Path) -> Iterator[Item]:
         "translations, swaps beside swaps": ["--adjacent-swaps"],
         "translations, seven features": ["--features", "seven"],
         "translations by shards": ["--executor", "local,threads=2,size=5", "--run", folder / "shards"],
-        "oracle": ["--oracle", text / "test.tgt.0", "--oracle", text / "test.tgt.1"],
-        "oracle, monotone": ["--oracle", text / "test.tgt.0", "--reordering", "mon"],
     }.items():
         yield answer(label, *options, "--out", out)
+    for label, options in {
+        "oracle": ["--refs", text / "test.tgt.0", "--refs", text / "test.tgt.1"],
+        "oracle, monotone": ["--refs", text / "test.tgt.0", "--reordering", "mon"],
+    }.items():
+        good("oracle", source, *parts[:2], *options, "--out", out)
+        yield label, out.read_bytes()
     for label, options in {
         "lists": [],
         "lists of different texts": ["--distinct"],
@@ -188,15 +192,15 @@ def search(folder: Path) -> Iterator[Item]:
         "lists with all templates": ["--features", "all,lexical,triplets,reordering,LM"],
     }.items():
         yield answer(label, *options, "-k", 8, "--nbest", out)
-    yield answer("derivations", "-k", 3, "--derivations", out)
-    yield answer("graphs", "--lattice", out)
-    yield "explanation", good(*decode, "--explain", 3, "--json").encode()
+    yield answer("derivations", "-k", 3, "--derivations", out, command="explain")
+    yield answer("graphs", "--out", out, command="lattice")
+    yield "explanation", good("explain", *given, "--line", 3, "--json").encode()
     good("counts", text, "--out", folder / "counts", "--least", 1)
     yield answer("lists with counts", "--counts", folder / "counts", "-k", 8, "--nbest", out)
     # without what a line itself has given to the blocks
     points = text / "train.src-tgt.align"
     good("blocks", text / "train.src", text / "train.tgt", "--align", points, "--out", folder / "own.blocks")
-    decode = ["decode", text / "train.src", "--blocks", folder / "own.blocks", "--lm", folder / "toy.lm", "--beam", 5]
+    given = [text / "train.src", "--blocks", folder / "own.blocks", "--lm", folder / "toy.lm", "--beam", 5]
     for penalty in (-12, "length"):
         left = ["--leave-one-out", text / "train.tgt", "--align", points, "--penalty", penalty]
         yield answer(f"lists, each line left out, {penalty}", *left, "-k", 4, "--nbest", out)

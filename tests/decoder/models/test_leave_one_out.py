@@ -307,8 +307,8 @@ def folder(tmp_path_factory):
     return place
 
 
-def run(folder, *arguments):
-    return rampion("decode", folder / "src", "--blocks", folder / "toy.blocks", "--lm", folder / "toy.lm", *arguments)
+def run(folder, *arguments, command="decode"):
+    return rampion(command, folder / "src", "--blocks", folder / "toy.blocks", "--lm", folder / "toy.lm", *arguments)
 
 
 @pytest.mark.parametrize(
@@ -323,7 +323,7 @@ def test_the_command_writes_what_the_library_finds(folder, asked, penalty):
     listed = load_nbest(folder / "train.store")
     for one, other in zip(listed.arrays().values(), expected.arrays().values(), strict=True):
         np.testing.assert_array_equal(one, other)
-    facts = json.loads(run(folder, "--explain", 3, "--json", *leaving).out)
+    facts = json.loads(run(folder, "--line", 3, "--json", *leaving, command="explain").out)
     assert facts["source"] == lines[2].split()
     fired = [step["fired"].get("PhraseST", 0.0) for step in facts["blocks"]]
     shares = expected.gather(np.eye(expected.size)[expected.bounds[2]])[expected.features.ids["PhraseST"]]
@@ -333,8 +333,7 @@ def test_the_command_writes_what_the_library_finds(folder, asked, penalty):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--leave-one-out", "tgt"], "--leave-one-out needs the --align of its text"),
-        (["--leave-one-out", "tgt", "--align", "points", "--oracle", "tgt"], "which --oracle does not ask for"),
+        (["--leave-one-out", "tgt"], "tgt: needs the alignment of its text; name it with --align"),
         (["--align", "points"], "--align is for --leave-one-out; name the translations"),
         (["--penalty", "length"], "--penalty is for --leave-one-out; name the translations"),
         (["--leave-one-out", "tgt", "--align", "points", "--penalty", "much"], "expected a number, or length"),
