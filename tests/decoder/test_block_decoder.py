@@ -279,8 +279,8 @@ def test_a_bag_of_blocks_fires_p1_and_w1_for_each_of_them():
 def test_the_command_finds_the_oracle(folder):
     refs = [folder / "corpus" / f"dev.tgt.{r}" for r in range(2)]
     told = rampion(
-        "oracle", folder / "corpus" / "dev.src", "--blocks", folder / "toy.blocks", "--refs", refs[0], "--refs", refs[1],
-        "--out", folder / "oracle",
+        "oracle", folder / "corpus" / "dev.src", "--blocks", folder / "toy.blocks",
+        "--refs", refs[0], "--refs", refs[1], "--out", folder / "oracle",
     )  # fmt: skip
     given = References.from_lists(zip(*(list(texts.read(path)) for path in refs), strict=True))
     found, metric = texts.read(folder / "oracle"), named("bleu")
