@@ -8,7 +8,6 @@ from importlib import import_module
 from io import TextIOWrapper
 from typing import Annotated
 
-import click
 import typer
 from typer.core import TyperGroup
 
@@ -27,8 +26,8 @@ COMMANDS = (
 class Commands(TyperGroup):
     """The commands in the order of the list, the groups of commands among them."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(super().list_commands(ctx), key=COMMANDS.index)
+    def list_commands(self, ctx: object) -> list[str]:
+        return list(COMMANDS)
 
 
 app = typer.Typer(

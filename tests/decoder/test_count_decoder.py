@@ -204,7 +204,7 @@ def test_a_node_keeps_one_derivation_at_least():
 
 def test_weights_are_finite():
     name = chosen().features[0].name
-    with pytest.raises(InputError, match=r"the weight of pair/.* is inf; a decoder needs finite weights"):
+    with pytest.raises(InputError, match=r"the weight of 'pair/.*' is inf; expected a finite number"):
         large().decode(lines(), Weights.from_dict(dict(START) | {name: np.inf}), 1)
 
 
