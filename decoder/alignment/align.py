@@ -1,9 +1,9 @@
-"""Word alignment: an HMM in both directions that learn to agree, and its lexical tables.
+"""Word alignment: two HMMs, one in each direction, trained to agree, and their lexical tables.
 
 Each direction is IBM Model 1 (Brown et al. 1993) and then the HMM of Vogel et al. (1996), with a null word and jumps
-in a window. In all rounds of the HMM but the last, what is expected of a link is the product of both directions'
-posteriors (Liang et al. 2006), so that each corrects the other. The links of a direction are the likeliest ones, word
-by word; those of both are symmetrised.
+in a window. In all rounds of the HMM but the last, the expected count of a link is the product of both directions'
+posteriors (Liang et al. 2006), so each corrects the other. In each direction, a word gets its most likely link; the
+links of both directions are symmetrised.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ Smalls = NDArray[np.float32]
 Reals = NDArray[np.float64]
 
 KIND = "aligner"
-LONGEST = 200  # words of a side; a pair with a longer or an empty one takes no part
-WINDOW = 7  # jumps up to here have a weight each, all farther ones the same
-REST = 0.1  # chance of the null word
+LONGEST = 200  # words of a side; pairs with a longer or an empty side are not aligned
+WINDOW = 7  # jumps of up to this many words have a weight each; all farther jumps share one
+REST = 0.1  # the probability of the null word
 FLOOR = 1e-9  # the least probability of a word
-LEAST = 1e-6  # a pair of words that is less likely both ways is not kept in a trained aligner
-ROUNDS = (5, 5)  # of Model 1, of the HMM
-_SHARD = 1 << 20  # pairs of words, more or less, that one task works on
+LEAST = 1e-6  # a trained aligner drops pairs of words that are less likely in both directions
+ROUNDS = (5, 5)  # rounds of Model 1 and of the HMM
+_SHARD = 1 << 20  # about the number of pairs of words of one task
 _BATCH = 8  # shards whose posteriors are in memory at a time
 
 _PARTS = ("probs", "null", "jumps")
@@ -80,7 +80,7 @@ class Pairs(NamedTuple):
 
 
 class Round(NamedTuple):
-    """What is told of a round: log-likelihood a word, forwards and backwards."""
+    """Figures of a round: the log-likelihood per word, forwards and backwards."""
 
     model: str
     number: int
@@ -93,7 +93,7 @@ Watch = Callable[[Round], None]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Direction:
-    """One direction: p(observed | state) of every cell and of one that stands for none; of the null word; jumps."""
+    """The parameters of a direction: p(observed | state) of every cell and of an empty one, p(observed | null), jumps."""
 
     flipped: bool
     probs: Smalls
@@ -116,7 +116,7 @@ class Aligner:
         cls, source: Texts | Tokenised, target: Texts | Tokenised, *, rounds: tuple[int, int] = ROUNDS, threads: int | None = None,
         watch: Watch | None = None,
     ) -> Aligner:  # fmt: skip
-        """Learn from pairs of texts: `rounds` of Model 1, then of the HMM."""
+        """Train on parallel texts. `rounds` are the numbers of rounds of Model 1 and of the HMM."""
         left, right = Tokenised.of(source), Tokenised.of(target)
         with _corpus(Words(left.words, left.bounds), Words(right.words, right.bounds), threads) as corpus:
             table = corpus.tabulate()
@@ -134,7 +134,7 @@ class Aligner:
     def align(
         self, source: Texts | Tokenised, target: Texts | Tokenised, *, method: str = METHODS[-1], threads: int | None = None
     ) -> Alignment:
-        """The points of each pair of texts."""
+        """Align each pair of sentences; `method` symmetrises the two directions."""
         left, right = (
             Words(side.numbered(_copy(names)), side.bounds)
             for side, names in ((Tokenised.of(source), self.sources), (Tokenised.of(target), self.targets))
@@ -172,14 +172,14 @@ def align(
     source: Texts | Tokenised, target: Texts | Tokenised, *, method: str = METHODS[-1],
     rounds: tuple[int, int] = ROUNDS, threads: int | None = None, watch: Watch | None = None,
 ) -> Alignment:  # fmt: skip
-    """Train an aligner on the pairs of texts, and align them with it."""
+    """Train an aligner on parallel texts, and align the same texts with it."""
     source, target = Tokenised.of(source), Tokenised.of(target)
     aligner = Aligner.train(source, target, rounds=rounds, threads=threads, watch=watch)
     return aligner.align(source, target, method=method, threads=threads)
 
 
 def model1(given: Words, said: Words, *, rounds: int = 5, threads: int | None = None) -> Lexicon:
-    """IBM Model 1: p(word of `said` | word of `given`), ids being those of the two sides."""
+    """IBM Model 1: p(word of `said` | word of `given`), with the ids of the two sides."""
     with _corpus(given, said, threads) as corpus:
         bounds, words = corpus.tabulate()
         direction = corpus.begin(False)
@@ -189,9 +189,9 @@ def model1(given: Words, said: Words, *, rounds: int = 5, threads: int | None = 
 
 
 class _Corpus:
-    """Pairs of sentences, cut into shards by their words alone, so that threads never change a bit.
+    """Pairs of sentences in shards. Shards depend on the texts alone, so that threads never change a bit.
 
-    Memory: 4 bytes a pair of words of a pair of sentences, 24 a pair of words that meet, 64 MB of posteriors.
+    Memory: 4 bytes for a cell (two words of a sentence pair), 24 for each different pair of words, 64 MB of posteriors.
     """
 
     def __init__(self, source: Words, target: Words, pool: ThreadPoolExecutor, threads: int) -> None:
@@ -210,7 +210,7 @@ class _Corpus:
         self.shards = list(pairwise(cuts))
 
     def tabulate(self) -> tuple[Offsets, Ids]:
-        """The words that meet, row by row, and every pair's cell."""
+        """The table of words that occur together, row by row, and the entry of every cell."""
         uses = _uses(self.target, self.sizes[1])
         bounds, words = np.zeros(self.sizes[1] + 1, np.int64), np.empty(1 << 16, np.uint32)
         done = 0
@@ -225,7 +225,7 @@ class _Corpus:
         return rows, columns
 
     def find(self, bounds: Offsets, words: Ids) -> None:
-        """Find every pair's cell in the table; it may lack rows and words."""
+        """Find the entry of every cell in a table that may lack rows and words."""
         self.bounds = np.concatenate([bounds, np.full(max(0, self.sizes[0] + 1 - len(bounds)), len(words))])
         self.words = words
         self.sizes = [len(self.bounds) - 1, max(self.sizes[1], int(words.max(initial=0)) + 1)]
@@ -245,21 +245,21 @@ class _Corpus:
         self._each(locate, list(pairwise(self.cuts)))
 
     def begin(self, flipped: bool) -> Direction:
-        """Every word as likely as any other, and near jumps forwards somewhat likelier."""
+        """The initial parameters: all words are equally likely, short jumps forwards a little more likely."""
         jumps = np.exp(-np.abs(np.arange(-WINDOW, WINDOW + 2) - 1.0) / 2.0)
         chance = 1.0 / self.sizes[not flipped]
         probs, null = (np.full(size, chance, np.float32) for size in (len(self.words) + 1, self.sizes[not flipped]))
         return Direction(flipped, probs, null, jumps)
 
     def fitted(self, one: Direction) -> Direction:
-        """The direction with a null probability also for words that it has never seen."""
+        """The direction, with null probabilities for unseen words, too."""
         unseen = max(0, self.sizes[not one.flipped] - len(one.null))
         return replace(one, null=np.concatenate([one.null, np.full(unseen, FLOOR, np.float32)]))
 
     def improved(self, directions: Sequence[Direction], *, hmm: bool) -> list[tuple[Direction, float]]:
-        """One round: better directions, and the log-likelihood a word that they had before.
+        """One round of EM: improved directions, and their log-likelihood per word before the round.
 
-        Two directions agree: what they expect of a link is the product of what each expects.
+        Two directions are trained to agree: the expected count of a link is the product of both posteriors.
         """
         counts = np.zeros(len(self.words))
         blanks = [np.empty(len(self._observed(one).words), np.float32) for one in directions]
@@ -284,7 +284,7 @@ class _Corpus:
         ]
 
     def links(self, directions: Sequence[Direction]) -> list[Alignment]:
-        """The likeliest state of every word, direction by direction, as points of source and target."""
+        """The most likely state of every word, for each direction, as points of source and target."""
         blanks = [np.empty(len(self._observed(one).words), np.float32) for one in directions]
         links = [np.empty(len(blank), np.int32) for blank in blanks]
         for first, last, posteriors, _ in self._expectations(directions, blanks, hmm=True):
@@ -295,7 +295,7 @@ class _Corpus:
     def _expectations(
         self, directions: Sequence[Direction], blanks: Sequence[Smalls], hmm: bool
     ) -> Iterator[tuple[int, int, list[Smalls], list[list[tuple[float, Reals]]]]]:
-        """Batch by batch: its sentences, posteriors of each direction, and what each shard tells of each direction."""
+        """For each batch: its sentences, the posteriors of each direction, and every shard's figures of each."""
         offsets = self.pairs.offsets
         for start in range(0, len(self.shards), _BATCH):
             shards = self.shards[start : start + _BATCH]
@@ -339,7 +339,7 @@ class _Corpus:
         return Direction(one.flipped, probs, null, jumps)
 
     def _sides(self, one: Direction) -> tuple[Words, Words]:
-        """The states' side and the observed one."""
+        """The side of the states, and the observed side."""
         return (self.target, self.source) if one.flipped else (self.source, self.target)
 
     def _observed(self, one: Direction) -> Words:
@@ -366,7 +366,7 @@ def _corpus(source: Words, target: Words, threads: int | None) -> Iterator[_Corp
 
 
 def _whole(arrays: Mapping[str, container.Array]) -> bool:
-    """Whether the arrays of a file are those of an aligner: all there, of their types, each within the others."""
+    """Whether the arrays of a file are an aligner: complete, with the right types, and all indices in range."""
     types = {"bounds": "i8", "words": "u4", "source_bounds": "i8", "target_bounds": "i8"}
     types |= {"source_blob": "u1", "target_blob": "u1"}
     for name in ("forward", "backward"):
@@ -400,7 +400,7 @@ def _whole(arrays: Mapping[str, container.Array]) -> bool:
 def _pruned(
     bounds: Offsets, words: Ids, directions: Sequence[Direction]
 ) -> tuple[Offsets, Ids, tuple[Direction, Direction]]:
-    """The table without cells that neither direction makes anything of."""
+    """The table without entries that are less likely than LEAST in both directions."""
     kept = np.logical_or.reduce([one.probs > LEAST for one in directions])
     kept[-1] = False
     before = np.concatenate([[0], np.cumsum(kept)])
@@ -417,7 +417,7 @@ def _copy(names: Names) -> Names:
 
 
 def _taken(side: Words, kept: Offsets) -> Words:
-    """The sentences kept."""
+    """The side with the kept sentences only."""
     lengths = np.diff(side.bounds)
     inside = np.zeros(len(lengths), np.bool_)
     inside[kept] = True

@@ -1,4 +1,4 @@
-"""Word alignments: points of pairs of sentences, symmetrised and compared, from files and from other programs."""
+"""Word alignments: symmetrising and comparing them, and reading them from files and other programs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ UNEVEN = "{} source sentences cannot be aligned with {} target sentences; expect
 
 
 class Words(NamedTuple):
-    """One side of a corpus as word ids: those of sentence s are words[bounds[s]:bounds[s + 1]]."""
+    """One side of a corpus as word ids. Sentence s is words[bounds[s]:bounds[s + 1]]."""
 
     words: Ids
     bounds: Offsets
@@ -65,17 +65,17 @@ class Alignment:
         return cls(bounds_of([len(own) for own in ordered]), flat[:, 0].copy(), flat[:, 1].copy())
 
     def transposed(self) -> Alignment:
-        """The same points seen from the other side."""
+        """The alignment with source and target exchanged."""
         owners = np.repeat(np.arange(len(self)), np.diff(self.bounds))
         order = np.lexsort((self.sources, self.targets, owners))
         return Alignment(self.bounds, self.targets[order], self.sources[order])
 
 
 def symmetrise(forward: Alignment, backward: Alignment, method: str = METHODS[-1]) -> Alignment:
-    """One alignment out of two: points of both; of either; or those of both and, round by round, neighbours in either.
+    """Combine two alignments: their intersection, their union, or the intersection grown by neighbours in the union.
 
-    A neighbour comes in if its source or target word has no point yet; with final-and, so do at last the points both
-    of whose words have none. A round looks at what was there before it, so source and target play the same part.
+    A neighbour is added if its source or target word has no point yet. With final-and, at last points are added if both
+    words have none. A round uses only the points from before the round, so source and target are treated alike.
     """
     if method not in METHODS:
         raise RecipeError(f"symmetrisation {method!r}: expected one of {', '.join(METHODS)}")
@@ -96,7 +96,7 @@ def symmetrise(forward: Alignment, backward: Alignment, method: str = METHODS[-1
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How alike two alignments are, the second one taken for the truth."""
+    """The agreement of an alignment with the true one."""
 
     precision: float
     recall: float
@@ -115,9 +115,9 @@ def compare(found: Alignment, truth: Alignment) -> Agreement:
 
 
 def read(path: FilePath, lengths: tuple[Offsets, Offsets] | None = None) -> Alignment:
-    """An alignment in Pharaoh's format, `source-target` places from 0, a line a pair of sentences.
+    """Read an alignment in Pharaoh's format: points `source-target`, counted from 0, a line for each pair of sentences.
 
-    With the numbers of words of the source and target sentences, it must fit them.
+    `lengths` are the lengths of the source and target sentences (see `lengths_of`), which the points must fit.
     """
     return parsed(lines(path), shown(path), lengths)
 
@@ -125,7 +125,7 @@ def read(path: FilePath, lengths: tuple[Offsets, Offsets] | None = None) -> Alig
 def parsed(
     numbered: Iterable[tuple[int, str]], where: str, lengths: tuple[Offsets, Offsets] | None = None
 ) -> Alignment:
-    """The alignment in lines, without blanks at their ends; a message names `where` and their number."""
+    """Parse numbered lines. `where` is the name of the file, for messages."""
     numbers, texts = list[int](), list[str]()
     for line, text in numbered:
         if not _POINTS.fullmatch(text):
@@ -150,7 +150,7 @@ def parsed(
 
 
 def write(path: FilePath, alignment: Alignment) -> None:
-    """The alignment in Pharaoh's format."""
+    """Write the alignment in Pharaoh's format."""
     points = [f"{i}-{j}" for i, j in zip(alignment.sources.tolist(), alignment.targets.tolist(), strict=True)]
     with replacing(path) as file:
         file.writelines(
@@ -161,7 +161,7 @@ def write(path: FilePath, alignment: Alignment) -> None:
 def external(
     source: Texts, target: Texts, *, command: str = "eflomal-align", method: str = METHODS[-1], timeout: float = 86400.0
 ) -> Alignment:
-    """The points that another program finds: it is run as eflomal-align is, with -s, -t, -f and -r and four files."""
+    """Align with another program, which is run like eflomal-align: with options -s, -t, -f and -r, and four files."""
     lengths = lengths_of(source), lengths_of(target)
     if len(source) != len(target):
         raise InputError(UNEVEN.format(len(source), len(target)))
@@ -194,7 +194,7 @@ def _tail(stderr: bytes) -> str:
 
 
 def lengths_of(texts: Texts) -> Offsets:
-    """How many words each text has."""
+    """The number of words of each text."""
     return Tokenised.of(texts).lengths
 
 

@@ -1,9 +1,9 @@
-"""Parallel text: a folder of files with a line a sentence, where it comes from, and what is dropped on the way.
+"""Parallel text: a folder of files with one sentence a line; how it is read, cleaned, and split into words.
 
     train.SRC  train.TGT  [train.SRC-TGT.align]     dev.SRC  dev.TGT or dev.TGT.0, dev.TGT.1, ...     test likewise
 
-Every file may be packed (.gz, .zst). Links are lines `i-j i-j` (Pharaoh), counted from 0. The file `pair` says SRC-TGT;
-if it is missing, other names tell.
+Every file may be compressed (.gz, .zst). Links are lines `i-j i-j` (Pharaoh), counted from 0. The file `pair` contains
+SRC-TGT; without it, the languages are guessed from the names of the other files.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from rampion.store.text import References, Texts
 Rows = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 PAIR = "pair"
-Tick = Callable[[int], None]  # is told how many more lines are done
+Tick = Callable[[int], None]  # receives the number of lines that have been done since the last call
 
 
 @dataclass(frozen=True, slots=True)
 class Parallel:
-    """Sentences and their translations, line by line; several where there are several references."""
+    """Sentences and their translations, line by line. There may be several references."""
 
     source: Texts
     targets: tuple[Texts, ...]
@@ -50,7 +50,7 @@ class Parallel:
 
     @property
     def references(self) -> References:
-        """All translations of every sentence."""
+        """The translations of all sentences, as references."""
         count, width = len(self), len(self.targets)
         rows = np.arange(count * width).reshape(width, count).T.ravel()
         return References(Texts.join(self.targets).take(rows), np.arange(count + 1) * width)
@@ -76,18 +76,18 @@ class Parallel:
 
 
 class Size(NamedTuple):
-    """How much text there is of one part in one language."""
+    """The size of one part in one language."""
 
     text: str
     lines: int
     words: int
-    mean: float  # words a line
+    mean: float  # words per line
     vocabulary: int
 
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """What a system is built from, tuned on and tested on."""
+    """Training, dev and test text of a pair of languages."""
 
     languages: tuple[str, str]
     train: Parallel
@@ -96,12 +96,12 @@ class Corpus:
 
     @property
     def parts(self) -> Iterator[tuple[str, Parallel]]:
-        """The parts that there are, with their names."""
+        """The existing parts, with their names."""
         parts = (("train", self.train), ("dev", self.dev), ("test", self.test))
         return ((name, part) for name, part in parts if part is not None)
 
     def sizes(self) -> list[Size]:
-        """How much text there is, of each part and language; several translations count together."""
+        """The sizes of each part and language. Several translations of a part are counted together."""
         found = []
         for name, part in self.parts:
             for language, texts in zip(self.languages, (part.source, Texts.join(part.targets)), strict=True):
@@ -112,9 +112,9 @@ class Corpus:
 
     @classmethod
     def load(cls, folder: files.FilePath, pair: str | None = None) -> Corpus:
-        """The corpus of a folder. `pair` (SRC-TGT) says which files, where their names leave it open.
+        """Read the corpus of a folder. `pair` (SRC-TGT) names the languages if the file names are ambiguous.
 
-        A side may be one of several versions: with the pair ar-en.kjv one trains on train.en.kjv and tests on test.en.
+        A side may be one of several versions: the pair ar-en.kjv means the training text train.en.kjv and the test test.en.
         """
         found = _Folder(Path(folder))
         source, target = found.sides(pair)
@@ -128,7 +128,7 @@ class Corpus:
         return cls(languages, train, dev, test)
 
     def write(self, folder: files.FilePath, packed: bool = False) -> None:
-        """A new folder with the files of the corpus, all of them or none; `packed` gzips those of the training part."""
+        """Write all files of the corpus to a new folder, or none. With `packed`, the training text is gzipped."""
         source, target = self.languages
         with creating(folder) as fresh:
             write_lines(fresh / PAIR, Texts.from_strings([f"{source}-{target}"]))
@@ -142,7 +142,7 @@ class Corpus:
 
 
 class _Folder:
-    """The files of a folder by their names without .gz and .zst."""
+    """The files of a folder, by their names without .gz and .zst."""
 
     def __init__(self, path: Path) -> None:
         if not path.is_dir():
@@ -156,7 +156,7 @@ class _Folder:
             self.files[name] = file
 
     def sides(self, pair: str | None) -> tuple[str, str]:
-        """Source and target: as named, or by the file `pair`, the alignment, the references, the name of the folder."""
+        """Source and target, from the first of: `pair`, the file `pair`, the alignment, references, the folder's name."""
         if pair is not None:
             return split_pair(pair)
         if PAIR in self.files:
@@ -198,7 +198,7 @@ class _Folder:
 
 
 def split_pair(pair: str, where: str = "--pair ") -> tuple[str, str]:
-    """de-en is de and en; a language with a region is written with an underscore: pt_BR-en."""
+    """Split de-en into de and en. A language with a region is written with an underscore: pt_BR-en."""
     source, _, target = pair.partition("-")
     if not all(re.fullmatch(r"\w+(\.\w+)?", side) for side in (source, target)) or source == target:
         raise InputError(f"{where}{pair}: expected two languages with a hyphen between, as de-en or pt_BR-en")
@@ -264,10 +264,10 @@ def read_parallel(paths: Sequence[files.FilePath]) -> Parallel:
 
 @contextmanager
 def creating(folder: files.FilePath) -> Iterator[Path]:
-    """A folder to fill, which gets its name when the block ends well; before that nothing stands there."""
+    """A temporary folder to fill. It gets its name when the `with` block ends without an error."""
     target = Path(os.path.realpath(folder))
     if target.exists() and not (target.is_dir() and not any(target.iterdir())):
-        raise InputError(f"{folder}: stands there already; name a new folder")
+        raise InputError(f"{folder}: exists already; name a new folder")
     partial = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
     try:
         partial.mkdir(parents=True)
@@ -283,17 +283,17 @@ def creating(folder: files.FilePath) -> Iterator[Path]:
 
 
 class Cleaning(NamedTuple):
-    """Which pairs to keep."""
+    """Rules for the pairs to keep."""
 
-    longest: int = 100  # words on either side
-    ratio: float = 9.0  # of the words of one side to those of the other
+    longest: int = 100  # the most words on either side
+    ratio: float = 9.0  # the greatest ratio of the numbers of words of the two sides
 
 
 CLEANING = Cleaning()
 
 
 class Dropped(NamedTuple):
-    """How many pairs one rule has dropped, and the line of the first."""
+    """The number of pairs that one rule dropped, and the line of the first one."""
 
     why: str
     pairs: int
@@ -303,7 +303,7 @@ class Dropped(NamedTuple):
 def clean(
     train: Parallel, held_out: Sequence[Parallel] = (), rules: Cleaning = CLEANING
 ) -> tuple[Parallel, list[Dropped]]:
-    """The pairs worth training on, and what was dropped: each pair by the first rule that it breaks."""
+    """The pairs that break no rule, and counts of the others. A pair counts for the first rule that it breaks."""
     names, texts = Names(), Names()
     source_ids, target_ids = texts.intern_all(train.source), texts.intern_all(train.target)
     source, target = (np.diff(names.tokens(side)[1]) for side in (train.source, train.target))
@@ -319,8 +319,8 @@ def clean(
         f"more than {rules.longest} words": more > rules.longest,
         f"one side more than {rules.ratio:g} times as long": more > rules.ratio * less,
         "both sides the same": source_ids == target_ids,
-        "stands there already": repeated,
-        "stands in dev or test": np.isin(pairs, np.concatenate(held)) if held else np.zeros(len(train), np.bool_),
+        "occurs before": repeated,
+        "occurs in dev or test": np.isin(pairs, np.concatenate(held)) if held else np.zeros(len(train), np.bool_),
     }
     kept, report = np.ones(len(train), np.bool_), []
     for why, wrong in broken.items():
@@ -331,7 +331,7 @@ def clean(
 
 
 def split_off(text: Parallel, dev: int, test: int, seed: int = 1) -> tuple[Parallel, Parallel, Parallel]:
-    """Train, dev and test: pairs drawn by chance, each part in the order of the text."""
+    """Split a text into train, dev and test: random pairs, each part in the order of the text."""
     if dev + test >= len(text):
         raise InputError(
             f"{len(text)} pairs are too few to set {dev} and {test} aside; lower --dev-pairs or --test-pairs"
@@ -346,7 +346,7 @@ def split_off(text: Parallel, dev: int, test: int, seed: int = 1) -> tuple[Paral
 
 
 def simple_words(text: str) -> str:
-    """Letters and digits together, every other sign by itself."""
+    """A simple tokeniser: letters and digits stay together, every other character is a word of its own."""
     return " ".join(re.findall(r"\w+|[^\w\s]", text))
 
 
@@ -355,7 +355,7 @@ def moses_words(language: str) -> Callable[[str], str]:
     try:
         from sacremoses import MosesTokenizer
     except ModuleNotFoundError as error:
-        raise InputError("the Moses tokeniser is not there; install the extra: pip install 'rampion[text]'") from error
+        raise InputError("the Moses tokeniser is missing; install the extra: pip install 'rampion[text]'") from error
     tokeniser = MosesTokenizer(language.partition("_")[0])
     return lambda text: str(tokeniser.tokenize(text, return_str=True, escape=False))
 
@@ -374,7 +374,7 @@ def words(
     lower: bool = False,
     tick: Tick = lambda _: None,
 ) -> Parallel:
-    """The same text with one blank between words, which the tokeniser tells, perhaps in lower case."""
+    """The text split into words by the tokeniser, with one blank between words, in lower case if `lower`."""
     if tokeniser not in TOKENISERS:
         raise InputError(f"there is no tokeniser {tokeniser!r}; expected one of {', '.join(TOKENISERS)}")
     source, target = (TOKENISERS[tokeniser](language) for language in languages)
@@ -399,7 +399,7 @@ def prepare(
     lower: bool = False,
     tick: Tick = lambda _: None,
 ) -> tuple[Corpus, list[Dropped]]:
-    """A corpus of train, dev and test text, and what was dropped; `aside` pairs become dev or test where it is None."""
+    """A cleaned corpus, and counts of dropped pairs. If dev or test is None, `aside` pairs of train become that part."""
     if len(parts[0].targets) != 1:
         raise InputError(f"found {len(parts[0].targets)} translations to train on; expected one; join the files first")
     dev, test = (None if part is None else words(part, languages, tokeniser, lower, tick) for part in parts[1:])

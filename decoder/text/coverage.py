@@ -1,4 +1,4 @@
-"""Training pairs that a test needs: every substring of it that any pair holds stands in one that is kept (S10.3)."""
+"""Training pairs that cover a test: they hold every substring of it that the training text holds (S10.3)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Mask = NDArray[np.bool_]
 
 
 class Coverage(NamedTuple):
-    """Source substrings of n words: how many the test has, and how many of them stand in the training text."""
+    """Source substrings of n words: how many the test has, and how many of these occur in the training text."""
 
     n: int
     test: int
@@ -24,7 +24,7 @@ class Coverage(NamedTuple):
 
 
 class _Substrings(NamedTuple):
-    """Substrings of sentences, all of as many words: where they begin, and a number, equal for equal substrings."""
+    """Substrings of equal length: where they begin, and an id that is equal for equal substrings."""
 
     tokens: NDArray[np.uint32]
     ends: Rows  # of the sentence of every token
@@ -38,7 +38,7 @@ class _Substrings(NamedTuple):
         return cls(tokens, np.repeat(bounds[1:], np.diff(bounds)), places, np.zeros_like(places))
 
     def longer(self, n: int, known: int) -> _Substrings:
-        """Those that have an n-th word, if it is one of the first `known`."""
+        """The substrings longer by an n-th word, if there is one and its id is below `known`."""
         fits = self.places + n <= self.ends[self.places]
         places, numbers = self.places[fits], self.numbers[fits]
         last = self.tokens[places + n - 1].astype(np.int64)
@@ -47,10 +47,10 @@ class _Substrings(NamedTuple):
 
 
 def covering(train: Texts, test: Texts, longest: int = 12, greedy: bool = False) -> tuple[Rows, list[Coverage]]:
-    """Rows of training sentences that hold every substring (of up to `longest` words) of the test that any holds.
+    """Rows of training sentences that hold all substrings (up to `longest` words) that test and training share.
 
-    Plainly, each sentence that shows a substring for the first time. Greedily, again and again the sentence with the
-    most substrings not yet shown: fewer sentences.
+    By default, these are the sentences in which a substring occurs first. With `greedy`, the sentence with the most
+    uncovered substrings is taken again and again, which gives fewer sentences.
     """
     names = Names()
     wanted, known = _Substrings.of(*names.tokens(test)), len(names)
@@ -74,7 +74,7 @@ def covering(train: Texts, test: Texts, longest: int = 12, greedy: bool = False)
 
 
 def _greedy(owners: Rows, parts: Rows, sentences: int, count: int) -> Rows:
-    """Sentences that together hold all parts; gains only shrink, so a stale one may wait until it leads."""
+    """Sentences that together hold all parts. Gains only shrink, so only the greatest gain is computed again."""
     owners, parts = np.divmod(np.unique(owners * count + parts), max(count, 1))
     bounds = np.searchsorted(owners, np.arange(sentences + 1)).tolist()
     missing = np.zeros(count, np.bool_)

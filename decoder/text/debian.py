@@ -1,4 +1,4 @@
-"""Real parallel text from installed Debian packages: the help and the interface of LibreOffice, in any two languages.
+"""Parallel text from installed Debian packages: the help and the interface of LibreOffice, in any two languages.
 
 Help pages are the same files in every language, and their paragraphs and headings have the same ids. Messages of the
 interface have the same key in the gettext catalogue of every language: their context and English text.
@@ -20,14 +20,14 @@ from rampion.store.text import Texts
 
 ROOT, HELP, INTERFACE = "/usr", "share/libreoffice/help", "lib/libreoffice/program/resource"
 _ELEMENT = re.compile(r'<(p|h[1-6]) id="([^"]+)"[^>]*>(.*?)</\1>', re.DOTALL)
-_HIDDEN = re.compile(r'<span hidden="true" id="(?!default)[^>]*>.*?</span>', re.DOTALL)  # keys of a Mac, and the like
+_HIDDEN = re.compile(r'<span hidden="true" id="(?!default)[^>]*>.*?</span>', re.DOTALL)  # text for a Mac, for example
 _TAG = re.compile(r"<[^>]*>")
 _MNEMONIC = re.compile(r"[~_](?=\w)")  # marks the key that chooses a menu item
 _MAGIC = 0x950412DE
 
 
 def read(source: str, target: str, root: FilePath = ROOT) -> dict[str, Parallel]:
-    """The pairs of help and interface as they stand there, neither cleaned nor split into words."""
+    """The pairs of help and interface, neither cleaned nor split into words."""
     help_folders = [Path(root, HELP, _region(language), "text") for language in (source, target)]
     catalogues = [Path(root, INTERFACE, language, "LC_MESSAGES") for language in (source, target)]
     wanted = [
@@ -52,14 +52,14 @@ def read(source: str, target: str, root: FilePath = ROOT) -> dict[str, Parallel]
 
 
 def elements(path: Path) -> dict[str, str]:
-    """The text of every paragraph and heading of a help page that has one, by its id."""
+    """The texts of the paragraphs and headings of a help page, by their ids."""
     page = "\n".join(read_lines(path))
     texts = {name: _TAG.sub("", _HIDDEN.sub("", inside)) for _, name, inside in _ELEMENT.findall(page)}
     return {name: plain for name, text in texts.items() if (plain := " ".join(unescape(text).split()))}
 
 
 def messages(path: Path) -> dict[str, str]:
-    """The translation of every message of a gettext catalogue by its key; of plurals the first form."""
+    """The translations of the messages of a gettext catalogue, by their keys. Of plurals, the first form is taken."""
     content = path.read_bytes()
     try:
         order = "<" if struct.unpack_from("<I", content)[0] == _MAGIC else ">"
@@ -79,13 +79,13 @@ def messages(path: Path) -> dict[str, str]:
 
 
 def _plain(text: str) -> str:
-    """A message on one line and without its mnemonic."""
+    """A message on one line, without the mark of its mnemonic."""
     found = _MNEMONIC.findall(text)
     return " ".join((_MNEMONIC.sub("", text) if len(found) == 1 else text).split())
 
 
 def _paired(folders: list[Path], pattern: str, read_one: Callable[[Path], Mapping[str, str]]) -> Parallel:
-    """What both have of the same name in the same file."""
+    """The texts with the same key in the same file of both folders."""
     first, second = folders
     pairs = []
     for path in sorted(first.rglob(pattern)):
@@ -103,5 +103,5 @@ def _parallel(pairs: list[tuple[str, str]]) -> Parallel:
 
 
 def _region(language: str) -> str:
-    """What Debian calls the help in this language."""
+    """Debian's name of the language in its packages of the help."""
     return "en-US" if language == "en" else language.replace("_", "-")

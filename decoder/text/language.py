@@ -1,8 +1,8 @@
-"""A toy pair of languages, invented from a seed, and as much parallel text in them as one likes.
+"""A toy pair of languages, invented from a seed, and any amount of parallel text in them.
 
 Sentences are runs of phrases. A phrase is a row of PHRASES: its words in the order of the source, and in that of the
-target. A word stands for a dictionary entry, drawn by Zipf's law. What the entry is in the target language depends on
-the topic of the sentence or on the class of the noun in its phrase (ambiguity), and on taste (synonyms).
+target. A word stands for a dictionary entry, drawn by Zipf's law. The entry's translation depends on
+the topic of the sentence or on the class of the noun in its phrase (ambiguity), and on chance (synonyms).
 
 Equal seeds and rates give equal bytes, and a longer text begins with the shorter one.
 """
@@ -34,10 +34,10 @@ ARTICLE, CLITIC, ENCLITIC, PREPOSITION, CONJUNCTION, ADVERB, ADJECTIVE, VERB, NO
 FIRSTS = np.array([0, *accumulate(SIZES.values())])
 CLOSED, ENTRIES = int(FIRSTS[ADVERB]), int(FIRSTS[-1])
 TOPICS, CLASSES, SENSES, SYNONYMS, LONGEST = 8, 4, 3, 2, 3
-FRIENDLY, FRIENDS = (PREPOSITION, ADJECTIVE, VERB), 6  # of each of these kinds a noun has a few that it goes with
+FRIENDLY, FRIENDS = (PREPOSITION, ADJECTIVE, VERB), 6  # kinds with collocations, and entries of each that fit a noun
 FLATNESS = 2.7  # the word of rank r has a share of 1 / (r + FLATNESS) in its kind: Zipf's law after Mandelbrot
 
-# Share, source order, target order. An article is said in the target language only. First phrases of a sentence, then
+# Share, source order, target order. Articles exist in the target language only. First phrases of a sentence, then
 # first phrases of other clauses, then the others.
 PHRASES = (
     (
@@ -68,18 +68,18 @@ CHUNK = 2048  # sentences drawn at once; each chunk has a random stream of its o
 
 
 class Rates(NamedTuple):
-    """How often things happen."""
+    """The shares of the phenomena that make translation difficult."""
 
     ambiguous: float = 0.4  # entries with several senses
-    synonym: float = 0.25  # uses of an entry that are said with its second word
+    synonym: float = 0.25  # uses of an entry that are translated by its second word
     compound: float = 0.15  # units of several target words
-    collocated: float = 0.6  # verbs, adjectives and prepositions that their noun likes to be with
-    topical: float = 0.5  # words at home in the topic of their sentence
+    collocated: float = 0.6  # verbs, adjectives and prepositions that are collocations of their noun
+    topical: float = 0.5  # words that belong to the topic of their sentence
     swapped: float = 0.95  # phrases in target order, if their verb or adjective moves at all
     fixed: float = 0.1  # verbs and adjectives that never move
     dropped: float = 0.15  # prepositions, conjunctions and clitics that are not translated
     fused: float = 0.3  # clitics written together with their word
-    free: float = 0.03  # phrases that say something else
+    free: float = 0.03  # phrases with a wrong translation
     noise: float = 0.01  # training pairs that are no translations
 
 
@@ -124,12 +124,12 @@ _TOPICAL = np.isin(np.arange(len(KINDS)), [ADVERB, ADJECTIVE, VERB, NOUN])
 class _Sentences(NamedTuple):
     """A chunk before translation. An item is a slot of a phrase with its entry."""
 
-    topics: Numbers  # of sentences
-    sentences: Numbers  # of phrases
+    topics: Numbers  # one for each sentence
+    sentences: Numbers  # one for each phrase
     templates: Numbers
     nouns: Numbers  # the entries on which class, article and order depend
     movers: Numbers
-    phrases: Numbers  # of items
+    phrases: Numbers  # one for each item
     slots: Numbers
     kinds: Numbers
     entries: Numbers
@@ -142,10 +142,10 @@ class _Sentences(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Language:
-    """The dictionary and the manners of both languages.
+    """The dictionary and the grammar of both languages.
 
     Entry e is words[e, :sizes[e]] in the source language; its sense in context c is senses[e, c]; unit
-    (e, sense, synonym) is units[..., :unit_sizes[...]] in the target language. Entries that like to be with noun n are
+    (e, sense, synonym) is units[..., :unit_sizes[...]] in the target language. The collocations of noun n are
     company[n, kind]. Forms are all words, then all words after a blank.
     """
 
@@ -169,7 +169,7 @@ class Language:
         rng = np.random.default_rng([seed, 0])
         entries = np.arange(ENTRIES)
         kinds = np.repeat(np.arange(len(KINDS)), list(SIZES.values()))
-        # Frequent words are short ones, more or less.
+        # Frequent words tend to be short.
         rarity = (entries - FIRSTS[kinds])[CLOSED:] * (0.5 + rng.random(ENTRIES - CLOSED))
         shuffled = np.argsort(rng.random(CLOSED), kind="stable")
         ranks = np.concatenate([shuffled, CLOSED + np.argsort(np.argsort(rarity, kind="stable"))])
@@ -227,7 +227,7 @@ class Language:
         return Parallel(source, targets, links)
 
     def _source(self, said: _Sentences, rng: np.random.Generator) -> tuple[Texts, Numbers]:
-        """The sentences as they are written, and where in its sentence every item begins."""
+        """The written source sentences, and the word of its sentence at which every item begins."""
         items, places = _spread(self.sizes[said.entries])
         kinds = said.kinds[items]
         fused = rng.random(len(items)) < self.rates.fused
@@ -236,14 +236,14 @@ class Language:
         return _written(self.source_forms, self.words[said.entries[items], places], items, said.homes, ~glued)
 
     def _target(self, said: _Sentences, units: Numbers, order: Numbers, lengths: Numbers) -> tuple[Texts, Numbers]:
-        """A translation as it is written, and where in its sentence every item begins."""
+        """The written translations, and the word of its sentence at which every item begins."""
         at, places = _spread(lengths[order])
         items = order[at]
         blank = np.ones(len(at), np.bool_)
         return _written(self.target_forms, self.units[units[items], places], items, said.homes, blank)
 
     def _say(self, rng: np.random.Generator) -> _Sentences:
-        """What a chunk of source sentences says."""
+        """A random chunk of source sentences, before they are written."""
         sentences, turns = _spread(FEWEST + (rng.random(CHUNK) * (MOST - FEWEST)).astype(np.int64))
         topics = (rng.random(CHUNK) * TOPICS).astype(np.int64)
         groups = np.where(turns == 0, 0, np.where(turns % CLAUSE == 0, 1, 2))
@@ -271,7 +271,7 @@ class Language:
     def _translate(
         self, said: _Sentences, noise: float, rng: np.random.Generator
     ) -> tuple[Numbers, Numbers, Numbers, Flags]:
-        """Unit of every item; the items in target order; how many words each has; whether it says something else."""
+        """The unit of every item; the items in target order; their numbers of words; whether each is mistranslated."""
         rates, phrases, kinds = self.rates, said.phrases, said.kinds
         wrong = rng.random(CHUNK) < noise
         lost = (wrong[said.sentences] | (rng.random(len(said.templates)) < rates.free))[phrases]
@@ -292,13 +292,13 @@ class Language:
 
 
 def _spread(counts: Numbers) -> tuple[Numbers, Numbers]:
-    """Owner and place of every member, where owner i has counts[i] members."""
+    """The owner of every member, and its index there, where owner i has counts[i] members."""
     owners = np.repeat(np.arange(len(counts)), counts)
     return owners, np.arange(len(owners)) - (np.cumsum(counts) - counts)[owners]
 
 
 def _entries(kinds: Numbers, draws: NDArray[np.float64]) -> Numbers:
-    """An entry of each kind by Zipf's law."""
+    """A random entry for each kind, by Zipf's law."""
     entries: Numbers = np.minimum(np.searchsorted(_ZIPF, kinds + draws, "right"), FIRSTS[kinds + 1] - 1)
     return entries
 
@@ -318,7 +318,7 @@ def _forms(ranks: Numbers, consonants: str) -> Texts:
 
 
 def _written(forms: Texts, tokens: Numbers, items: Numbers, homes: Numbers, blank: Flags) -> tuple[Texts, Numbers]:
-    """Sentences of these forms, and the word of its sentence at which every item begins (0 for one of no words).
+    """Sentences of these forms, and the word of its sentence at which every item begins (0 for an item without words).
 
     Token t is of items[t]; a blank stands before it if blank[t] and if it is not the first of its sentence.
     """

@@ -1,9 +1,9 @@
-"""A toy translation task, invented from a seed: two languages, their speakers, and a system that has read some text.
+"""A toy translation task, invented from a seed: two languages, their speakers, and a system trained on some text.
 
-`Speakers` hold the truth. A source word is said as a unit of zero to two target words; which one depends on the topic
-of the sentence (ambiguity) and on taste (synonyms, articles, particles left out); adjectives move before their nouns.
-`System` knows counts from a small, badly aligned parallel text and from a larger target text, and proposes from those.
-References never reach the system: what its features say about a translation is only as good as what it has read.
+`Speakers` is the true model. A source word is translated by a unit of zero to two target words. It depends on the topic
+of the sentence (ambiguity) and on chance (synonyms, articles, dropped particles). Adjectives move before their nouns.
+`System` proposes candidates from counts of a small, badly aligned parallel text and of a larger target text.
+The system never sees references: its features are only as good as these texts.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ class Record(TypedDict):
     refs: list[str]
 
 
-# What Moses starts its tuning from: plausible, and some points of BLEU below what these features can do.
+# The initial weights of Moses: plausible, and some points of BLEU below the optimum of these features.
 INITIAL: dict[str, float | list[float]] = {"LM": 0.5, "TM": [0.2, 0.2], "WordPenalty": -1.0, "Distortion": 0.3}
 
 SOURCE, TARGET = "bdgklmnprt", "fhjklmrsvz"  # the consonants of either language
 SIZES = {"noun": 160, "adjective": 60, "verb": 80, "particle": 12}  # source words of each kind
 TOPICS = 4
 ARTICLE = "a"
-PARALLEL, MONOLINGUAL = 500, 3000  # sentences the system has read
-MISALIGNED = 0.15  # share of parallel words that are linked to a neighbour's translation
+PARALLEL, MONOLINGUAL = 500, 3000  # sentences of the system's training texts
+MISALIGNED = 0.15  # the share of parallel words that are linked to a neighbour's translation
 
 
 def word(rank: int, consonants: str) -> str:
@@ -56,7 +56,7 @@ def word(rank: int, consonants: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A source word: units[topic] are the ways to say it there, each with its share."""
+    """A source word: units[topic] are its translations in a topic, each with its share."""
 
     text: str
     kind: str
@@ -70,7 +70,7 @@ class Sentence:
 
 
 class Speakers:
-    """The truth about both languages: who says what, and how it is translated."""
+    """The true model of both languages: a distribution of sentences and of their translations."""
 
     def __init__(self, rng: random.Random) -> None:
         self.words: dict[str, list[Word]] = {}
@@ -115,7 +115,7 @@ class Speakers:
         return [rng.choices(list(table), list(table.values()))[0] for table in tables]
 
     def reference(self, sentence: Sentence, rng: random.Random) -> list[str]:
-        """A translation as a speaker says it: one in ten adjectives stays behind its noun."""
+        """A fluent translation. One in ten adjectives stays behind its noun."""
         swaps = [movable and rng.random() < 0.9 for movable in adjectives(sentence)]
         return arrange(self.translate(sentence, rng), swaps)
 
@@ -136,7 +136,7 @@ def arrange(units: Sequence[Unit], swaps: Sequence[bool]) -> list[str]:
 
 
 class System:
-    """What can be estimated from text: p(unit | word), p(word | unit), and a bigram model of the target language."""
+    """Estimates from text: p(unit | word), p(word | unit), and a bigram model of the target language."""
 
     def __init__(self, speakers: Speakers, rng: random.Random) -> None:
         self.lexicon: defaultdict[str, Counter[Unit]] = defaultdict(Counter)
@@ -157,7 +157,7 @@ class System:
         self.total = self.unigrams.total()
 
     def fluency(self, text: Sequence[str]) -> float:
-        """Log-probability of a sentence: 0.8 bigram + 0.2 unigram, with one count for a word never read."""
+        """The log-probability of a sentence: 0.8 bigram + 0.2 unigram, with one count for an unseen word."""
         value = 0.0
         for before, here in zip(["", *text], [*text, ""], strict=True):
             unigram = (self.unigrams[here] or 1) / self.total
@@ -169,7 +169,7 @@ class System:
         forward = backward = 0.0
         pairs: Counter[str] = Counter()
         for source, unit in zip(words, units, strict=True):
-            if source in self.lexicon:  # a word never read is copied, for certain
+            if source in self.lexicon:  # an unseen word is copied, with probability 1
                 forward += math.log(self.lexicon[source][unit] / self.lexicon[source].total())
                 backward += math.log(self.lexicon[source][unit] / self.inverse[unit])
             pairs.update(f"WT_{source}~{target}" for target in unit or ("NULL",))
@@ -182,11 +182,11 @@ class System:
         }
 
     def propose(self, sentence: Sentence, k: int, rng: random.Random) -> list[Hypothesis]:
-        """At most k distinct translations drawn word by word, as the roots of the counts, and sorted by INITIAL."""
+        """At most k distinct translations, drawn word by word by the roots of counts, and sorted by INITIAL."""
         words = [spoken.text for spoken in sentence.words]
         chances = [0.4 if movable else 0.03 for movable in adjectives(sentence)]
         found: dict[str, Hypothesis] = {}
-        for _ in range(8):  # a sentence of words rarely read may not have k translations
+        for _ in range(8):  # a sentence of rare words may not have k translations
             columns = []
             for source in words:
                 counts = self.lexicon.get(source, {(source,): 1})
@@ -201,12 +201,12 @@ class System:
 
 
 def score(features: Features, weights: Mapping[str, float | list[float]]) -> float:
-    """The dot product; a feature without a weight counts nothing."""
+    """The dot product of features and weights. A feature without a weight adds 0."""
     return sum(sum(map(operator.mul, group(weight), group(features[name]))) for name, weight in weights.items())
 
 
 def group(entry: float | list[float]) -> list[float]:
-    """The values of a feature, of which most have one."""
+    """The values of a feature, as a list; most features have one."""
     return entry if isinstance(entry, list) else [entry]
 
 

@@ -128,7 +128,7 @@ def test_a_folder_comes_whole_or_not_at_all(tmp_path):
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "full").mkdir()
     fill("full", "a")
-    with pytest.raises(InputError, match="full: stands there already; name a new folder"):
+    with pytest.raises(InputError, match="full: exists already; name a new folder"):
         fill("full", "b")
     assert [path.name for path in tmp_path.rglob("*")] == ["full", "a"]
 
@@ -321,7 +321,7 @@ def test_corpus_toy(tmp_path):
         ("train.src", 60), ("train.tgt", 60), ("dev.src", 20), ("dev.tgt", 80), ("test.src", 20), ("test.tgt", 80)
     ]  # fmt: skip
     code, _, err = rampion("corpus", "toy", "--pairs", 60, "--out", tmp_path / "toy")
-    assert (code, "stands there already" in err) == (2, True)
+    assert (code, "exists already" in err) == (2, True)
 
 
 def test_corpus_import_and_filter(tmp_path):
@@ -329,7 +329,7 @@ def test_corpus_import_and_filter(tmp_path):
     write_lines(tmp_path / "all.tsv.gz", Texts.from_strings(rows))
     out = good("corpus", "import", tmp_path / "all.tsv.gz", "--pair", "de-en", "--tokenise", "simple", "--lower",
                "--dev-pairs", 3, "--test-pairs", 4, "--out", tmp_path / "new")  # fmt: skip
-    assert re.search(r"^stands there already +1 +41$", out, re.MULTILINE)
+    assert re.search(r"^occurs before +1 +41$", out, re.MULTILINE)
     assert re.search(r"^empty side +1 +42$", out, re.MULTILINE)
     corpus = Corpus.load(tmp_path / "new")
     assert [len(part) for _, part in corpus.parts] == [33, 3, 4]
