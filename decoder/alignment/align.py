@@ -93,7 +93,7 @@ Watch = Callable[[Round], None]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Direction:
-    """The parameters of a direction: p(observed | state) of every cell and of an empty one, p(observed | null), jumps."""
+    """The parameters of a direction: p(observed | state) of all cells and an empty one, p(observed | null), jumps."""
 
     flipped: bool
     probs: Smalls

@@ -1,8 +1,8 @@
 """The two phrase channels as tables of probabilities that grow (S11.4, optim/baum_welch.py), and back into blocks.
 
 PhraseST has a row for every target phrase, PhraseTS one for every source phrase, with an entry for each of its blocks.
-Uses of an entry are counted by the P1 feature of its block. What the blocks lack of a row, pairs that were cut off, is
-one entry more that no list uses.
+Uses of an entry are counted by the P1 feature of its block. The probability of pairs that are no blocks is one more
+entry of a row, which no list uses.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ Reals = NDArray[np.float64]
 Offsets = NDArray[np.int64]
 
 CHANNELS = COLUMNS[:2]
-CUT = -1  # in place of a block: what was cut off
-SLACK = 5e-7  # how far single precision takes the sum of a row from 1
+CUT = -1  # in place of a block: the entry of the pairs that are no blocks
+SLACK = 5e-7  # the rounding error of a row's sum in single precision
 
 
 class _Rows(NamedTuple):
-    """Row r has the blocks[bounds[r]:bounds[r + 1]]."""
+    """The entries of a channel. Row r has blocks[bounds[r]:bounds[r + 1]]."""
 
     bounds: Offsets
     blocks: Offsets
@@ -37,7 +37,7 @@ class _Rows(NamedTuple):
 
 
 def tables(blocks: BlockSet, features: Features, weights: Mapping[str, float]) -> dict[str, Table]:
-    """The channels whose weight is above 0, for lists with these features that weights scored."""
+    """Tables of the channels whose weight is above 0, for lists with these features."""
     uses = _uses(blocks, features)
     found = {}
     for name in CHANNELS:
@@ -48,7 +48,7 @@ def tables(blocks: BlockSet, features: Features, weights: Mapping[str, float]) -
 
 
 def channelled(blocks: BlockSet, tables: Mapping[str, Reals]) -> BlockSet:
-    """The blocks with other probabilities, those of all entries of each table in their order."""
+    """The blocks with other probabilities, given for all entries of each table in their order."""
     values = blocks.blocks.values.copy()
     for name, chances in tables.items():
         if name not in CHANNELS:
@@ -64,7 +64,7 @@ def channelled(blocks: BlockSet, tables: Mapping[str, Reals]) -> BlockSet:
 
 
 def _rows(blocks: BlockSet, channel: str) -> _Rows:
-    """The entries of a channel: row by row the blocks, in their order, and what was cut off."""
+    """The entries of a channel, row by row: the blocks in their order, and at the end CUT."""
     own: Blocks = blocks.blocks
     column = COLUMNS.index(channel)
     phrases = (own.targets, own.sources)[column][BOUNDARY + 1 :]
@@ -84,7 +84,7 @@ def _rows(blocks: BlockSet, channel: str) -> _Rows:
 
 
 def _uses(blocks: BlockSet, features: Features) -> Offsets:
-    """The number of every block's P1 feature."""
+    """The id of every block's P1 feature."""
     names = features.names
     pairs = np.array([f for f, name in enumerate(names) if name.startswith("P1/")], np.int64)
     keys = Templates(blocks.vocabularies, blocks.blocks, "P1").keys(names.take(pairs), lenient=True)

@@ -1,10 +1,10 @@
-"""Count features (S9.3): the most frequent word pairs and n-grams of a parallel text, and its most telling triggers.
+"""Count features (S9.3): frequent word pairs and n-grams of a parallel text, and triggers of high mutual information.
 
-    pair/das/the       a link between das and the inside a block that is used
-    gram/of_the        an n-gram of what is said; <s> and </s> are words where n >= 2
-    trigger/if/then    a place where `then` is said, `if` having been said before
+    pair/das/the       a link between das and the, inside a block of the derivation
+    gram/of_the        an n-gram of the translation; <s> and </s> count as words if n >= 2
+    trigger/if/then    an occurrence of `then` in the translation after an `if`
 
-As text, a line each: KIND TAB WORDS TAB COUNT TAB BITS; blanks divide the words, bits are those of triggers.
+A file has one line for each: KIND TAB WORDS TAB COUNT TAB BITS. Words are divided by blanks; only triggers have bits.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ Ids = NDArray[np.uint32]
 Offsets = NDArray[np.int64]
 Keys = NDArray[np.uint64]
 
-KINDS: Mapping[str, tuple[int, ...]] = {"pair": (2,), "gram": (1, 2, 3), "trigger": (2,)}  # and how many words
+KINDS: Mapping[str, tuple[int, ...]] = {"pair": (2,), "gram": (1, 2, 3), "trigger": (2,)}  # numbers of words, by kind
 _PIECE = 1 << 18  # words of a text whose pairs of words are in memory together
 _BITS = 21
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How many features of each kind; the sizes are those of Gimpel and Smith (2012).
+    """The number of features of each kind. The defaults are those of Gimpel and Smith (2012).
 
-    least     places where a trigger must have fired
+    least     the minimum count of a trigger
     itself    whether a word may trigger itself
-    longest   words of a phrase of a phrase pair, on either side
+    longest   the most words of a phrase, on either side
     """
 
     pairs: int = 1000
@@ -66,12 +66,12 @@ class Settings:
 
     @property
     def rules(self) -> extract.Settings:
-        """The phrase pairs whose links count; longer ones without more links add none."""
+        """The extraction settings of the phrase pairs whose links are counted."""
         return extract.Settings(self.longest, loose=False)
 
 
 class Chosen(NamedTuple):
-    """One feature: its words, how often it fired in the text, and for a trigger its mutual information in bits."""
+    """One feature: its words, its count in the text, and the mutual information of a trigger, in bits."""
 
     kind: str
     words: tuple[str, ...]
@@ -80,13 +80,13 @@ class Chosen(NamedTuple):
 
     @property
     def name(self) -> str:
-        """As it stands in lists and weights."""
+        """The feature's name in lists and weights."""
         return f"{self.kind}/{('_' if self.kind == 'gram' else '/').join(map(escaped, self.words))}"
 
 
 @dataclass(frozen=True, slots=True)
 class CountFeatures:
-    """Features in the order of their kinds, the most telling ones of each first."""
+    """Features by kind; those of a kind are sorted by count, triggers by mutual information."""
 
     features: tuple[Chosen, ...]
 
@@ -106,7 +106,7 @@ class CountFeatures:
         settings: Settings | None = None,
         watch: Watch | None = None,
     ) -> CountFeatures:
-        """Those of texts that are aligned line by line; of equals, those whose words come first."""
+        """Choose the features of texts that are aligned line by line. Ties are broken by the order of the words."""
         settings = settings or Settings()
         vocabularies = Vocabularies.special()
         sides = [Words(*names.tokens(texts)) for names, texts in zip(vocabularies, (source, target), strict=True)]
@@ -125,7 +125,7 @@ class CountFeatures:
 
     @classmethod
     def read(cls, path: FilePath) -> CountFeatures:
-        """The features of a file."""
+        """Read the features of a file."""
         found = dict[tuple[str, tuple[str, ...]], Chosen]()
         for line, text in lines(path):
             feature = _parsed(path, line, text)
@@ -137,7 +137,7 @@ class CountFeatures:
         return cls(tuple(found.values()))
 
     def write(self, path: FilePath) -> None:
-        """All features, or no file."""
+        """Write all features, or no file."""
         with replacing(path) as file:
             file.writelines(
                 f"{kind}\t{' '.join(words)}\t{times}\t{bits!r}\n".encode() for kind, words, times, bits in self.features
@@ -145,7 +145,7 @@ class CountFeatures:
 
 
 def _parsed(path: FilePath, line: int, text: str) -> Chosen:
-    """The feature of a line."""
+    """Parse a line."""
     cells = text.split("\t")
     if len(cells) != 4 or cells[0] not in KINDS:
         what = "four cells KIND TAB WORDS TAB COUNT TAB BITS, KIND being one of " + ", ".join(KINDS)
@@ -167,7 +167,7 @@ def _parsed(path: FilePath, line: int, text: str) -> Chosen:
 def _first(
     kind: str, most: int, columns: Sequence[Ids], counts: Offsets, bits: Reals | None, spelt: Sequence[list[str]]
 ) -> list[Chosen]:
-    """The `most` of highest rank: by bits if there are any, or else by counts."""
+    """The first `most` features, sorted by bits if they are given, or else by counts."""
     ranks: NDArray[Any] = counts if bits is None else bits
     if not most:
         return []
@@ -180,7 +180,7 @@ def _first(
 
 
 def _pairs(text: AlignedText) -> tuple[tuple[Ids, Ids], Offsets]:
-    """Pairs of linked words, and how many of their links lie in a phrase pair that can be extracted, each link once."""
+    """Pairs of linked words, and the number of their links that lie in an extractable phrase pair."""
     inside = np.zeros(len(text.source.words) + 1, np.int32)
     for spans in text.spans("linking"):
         if len(spans.codes):
@@ -200,7 +200,7 @@ def _pairs(text: AlignedText) -> tuple[tuple[Ids, Ids], Offsets]:
 
 
 def _ngrams(text: Words, size: int) -> tuple[tuple[Ids, ...], Offsets]:
-    """The n-grams of the text and their counts; from two words on <s> and </s> stand around each sentence."""
+    """The n-grams of the text and their counts. From two words on, <s> and </s> surround each sentence."""
     words, owners = text.words, np.repeat(np.arange(len(text.bounds) - 1), np.diff(text.bounds))
     if size > 1:
         words = np.insert(words, text.bounds[:-1], START)
@@ -219,17 +219,17 @@ def _ngrams(text: Words, size: int) -> tuple[tuple[Ids, ...], Offsets]:
 def _triggers(
     text: Words, settings: Settings, vocabulary: int, watch: Watch | None
 ) -> tuple[tuple[Ids, Ids], Offsets, Reals]:
-    """Pairs a, b, the places whose word is b after an a, and the mutual information of the two events of a place.
+    """Pairs a, b, the number of places with b after an a, and the mutual information of "b" and "after an a".
 
-    Of the text at most the pairs are in memory that can be among the wanted ones, and one run of others.
+    Memory holds only the pairs that can be among the chosen ones, and one run of others.
     """
     words, lengths = text.words, np.diff(text.bounds)
     owners = np.repeat(np.arange(len(lengths)), lengths)
     places = np.unique(packed(owners.astype(np.uint32), words), return_index=True)[
         1
-    ]  # of each word first in a sentence
+    ]  # the first occurrence of each word in each sentence
     places.sort()
-    rest = text.bounds[1:][owners[places]] - 1 - places  # words of the sentence behind them
+    rest = text.bounds[1:][owners[places]] - 1 - places  # the number of words after them in the sentence
     heard = np.bincount(words[places], rest, vocabulary).astype(np.float64)
     spoken = np.bincount(words, minlength=vocabulary).astype(np.float64)
     keys, counts, bits = np.zeros(0, np.uint64), np.zeros(0, np.int64), np.zeros(0)
@@ -252,7 +252,7 @@ def _triggers(
 
 
 def _behind(words: Ids, places: Offsets, rest: Offsets, itself: bool) -> Keys:
-    """The word at each place with each of the words of its sentence behind it."""
+    """Keys of the word at each place with each later word of its sentence."""
     parts = [np.zeros(0, np.uint64)]
     for step in range(1, int(rest.max(initial=0)) + 1):
         places, rest = places[rest >= step], rest[rest >= step]
@@ -263,7 +263,7 @@ def _behind(words: Ids, places: Offsets, rest: Offsets, itself: bool) -> Keys:
 
 
 def information(both: Reals, first: Reals, second: Reals, total: float) -> Reals:
-    """Average mutual information in bits of two events (S9.3), from the counts of both, of each, and of all places."""
+    """The average mutual information of two events in bits (S9.3), from counts of both, of each, and of all places."""
     bits = np.zeros(len(both))
     for a, b, joint in (
         (first, second, both),

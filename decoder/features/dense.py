@@ -1,10 +1,10 @@
-"""Real-valued features (S10.10): what a derivation is worth by the columns of its blocks, by counts, jumps and words.
+"""Real-valued features of derivations (S10.10), from the columns of their blocks, counts, jumps and words.
 
-Larger is better, logarithms are natural. A value is the sum over the blocks of a derivation in target order; over
-words for those of the language model, </s> last.
+Larger is better; logarithms are natural. A value is a sum over the blocks of a derivation, in target order. A value of
+the language model is a sum over words, with </s> last.
 
     PhraseST (a)  PhraseTS  LexST  LexTS  ModelOne (b)     columns of the blocks (decoder/models/blocks.py)
-    BackM BackS BackD, ForeM ForeS ForeD                   the same, each counted when that move happens
+    BackM BackS BackD, ForeM ForeS ForeD                   columns, too, each added when that move happens
     LearntPairs LearntWords LearntT1 LearntT2,             columns of condensed blocks (search/condense.py); those of
     LearntBack*, LearntFore*                               moves count when the move happens
     Phrases, Words (g), Jump                               1 a block, 1 a word, -|start - end of the last block|
@@ -36,7 +36,7 @@ FOURTEEN = ("PhraseST", "PhraseTS", "LexST", "LexTS", "Phrases", "LM", "Words", 
 
 
 class Distortion(Protocol):
-    """Log-probabilities of a jump, a row a source word: after it, and before it. The middle column is no jump."""
+    """Log-probabilities of jumps after and before a source word, a row a word. The middle column is no jump."""
 
     @property
     def out(self) -> NDArray[np.float32]: ...
@@ -54,9 +54,9 @@ def dense(
     logs: Reals,
     names: Sequence[str] = DENSE,
 ) -> Reals:
-    """The values of every derivation, a column a name.
+    """The values of every derivation, one column for each name.
 
-    logs are those of all words that `spoken` tells, and of </s> after each derivation; without any, LM columns are 0,
+    logs are the log-probabilities of the words of `spoken`, and of </s> after each derivation. If empty, LM is 0,
     as are JumpOut and JumpIn if jumps know no word, and those of LEARNT if the blocks are not condensed.
     """
     values = np.empty((len(derivations.scores), len(DENSE)))
@@ -65,7 +65,7 @@ def dense(
 
 
 def spoken(options: Options, blocks: Blocks, derivations: Derivations) -> tuple[Ids, Offsets]:
-    """The target words of every derivation, words[bounds[d]:bounds[d + 1]]; UNKNOWN where a source word is copied."""
+    """The target words of every derivation, words[bounds[d]:bounds[d + 1]]. A copied source word is UNKNOWN."""
     targets = blocks.targets[options.blocks[derivations.steps]]
     starts = blocks.target_bounds[targets]
     sizes = blocks.target_bounds[1:][targets] - starts
@@ -75,7 +75,7 @@ def spoken(options: Options, blocks: Blocks, derivations: Derivations) -> tuple[
 
 
 def surface(lines: Texts) -> Texts:
-    """Every word of every line, as it was written: what IDENTITY copies."""
+    """Every word of every line as it was written, which IDENTITY copies."""
     names = Names()
     tokens, _ = names.tokens(lines)
     return names.texts().take(tokens.astype(np.int64))
@@ -84,7 +84,7 @@ def surface(lines: Texts) -> Texts:
 def texts(
     sentences: Sentences, options: Options, blocks: Blocks, words: Texts, tokens: Texts, derivations: Derivations
 ) -> Texts:
-    """What every derivation says: target words by their texts, unknown source words by their tokens (`surface`)."""
+    """The text of every derivation, from the texts of target words, and the tokens (`surface`) of copied words."""
     count, done = len(derivations.scores), 0
     bounds = np.zeros(count + 1, np.int64)
     blob = np.empty(16 * len(derivations.steps) + 256, np.uint8)

@@ -1,4 +1,4 @@
-"""Binary feature templates (S10.2, S11.6): what a block sequence fires, as exact 64-bit keys.
+"""Binary feature templates (S10.2, S11.6). A feature that a block sequence fires is an exact 64-bit key.
 
 A key is template + 1 << 59 | arguments: one to three words of 19 bits, or phrases of 29, or a block of 32 and a small
 code; no key is 0.
@@ -10,24 +10,24 @@ code; no key is 0.
     T1 source word; target words i < i'    T2 target word; source words j < j'
     H1 block, backward M/S/D               H2 block, forward M/S/D (of the last block: towards the end)
 
-b' is the block before b; before the first stands the boundary, which fires nothing by itself. Every use fires once:
+b' is the block before b. Before the first block is the boundary, which fires nothing by itself. Every use fires once:
 F(z) counts. Jumps: R, L, N over a gap of 1, 2, 3 or 4, more words: N1, N2, N3, N5.
 
-Names read P2/das_haus/the_house/R: _ joins the words of a phrase, / the arguments; inside words these two and %, =, |
-and whitespace stand as %5F and so on.
+In a name such as P2/das_haus/the_house/R, _ joins the words of a phrase, / the arguments. Inside words, _, /, %, =, |
+and whitespace are escaped (%5F and so on).
 
-Templates of the user see a source and a target phrase and answer names of features, which fire wherever the block
-stands; they run once a block, so a slow one costs little:
+Users can add templates. A template gets a source and a target phrase and returns names of features, which fire wherever
+the block is used. It runs once for each block, so a slow template costs little:
 
     templates.add("Digits", lambda source, target: ["kept"] if source == target and source[0].isdigit() else [])
 
-One that must see the last block too is asked about every pair that the search compares, so that only the search in
-plain Python (decoder/_reference/search.py) knows it, some hundred times slower; that is the slow path:
+A template of pairs also gets the last block. It runs for every pair that the search compares, so only the search in
+plain Python (decoder/_reference/search.py) can use it, which is hundreds of times slower:
 
     templates.add_pair("Again", lambda last, block: ["word"] if last.target[-1] == block.target[0] else [])
 
-Their features are numbered as they are first met. Where threads share the templates, `prepare` them on all blocks
-first, so that the numbers do not depend on who comes first.
+Their features are numbered as they first occur. If threads share the templates, `prepare` them on all blocks first, so
+that the numbers do not depend on the order of the threads.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ GROUPS = {
 }
 USER = 30
 USERS = np.uint64((USER + 1) << 59)
-WORDS = (1 << 19) - 2  # of a vocabulary, at most
+WORDS = (1 << 19) - 2  # the most words of a vocabulary
 TURNS, SWINGS, JUMPS = ("R", "L", "N"), ("M", "S", "D"), ("R", "L", "N1", "N2", "N3", "N5")
 LABELS = (*NAMES, *TURNS, *SWINGS, *JUMPS, *map(str, range(256)))
 
@@ -83,7 +83,7 @@ SPECIAL = re.compile(r"[%/_=|\s]", re.ASCII)
 
 
 class Block(NamedTuple):
-    """A block by its words."""
+    """The words of a block."""
 
     source: tuple[str, ...]
     target: tuple[str, ...]
@@ -94,7 +94,7 @@ PairTemplate = Callable[[Block, Block], Iterable[str]]
 
 
 class Extras(NamedTuple):
-    """What templates of the user fire: block b fires keys[firsts[b]:lasts[b]]."""
+    """The keys that the user's templates fire: block b fires keys[firsts[b]:lasts[b]]."""
 
     firsts: Offsets
     lasts: Offsets
@@ -102,7 +102,7 @@ class Extras(NamedTuple):
 
 
 def mask_of(which: str) -> int:
-    """The templates of names and groups divided by commas, bit t for template t; "" is none."""
+    """A mask with bit t for template t, from names and groups with commas between; "" is none."""
     mask = 0
     for name in filter(None, which.split(",")):
         chosen = GROUPS.get(name, (name,))
@@ -119,12 +119,12 @@ def leaving(block: int, swing: int) -> int:
 
 
 def escaped(word: str) -> str:
-    """The word as it stands in a name."""
+    """The word as it is written in a name."""
     return SPECIAL.sub(lambda found: f"%{ord(found[0]):02X}", word)
 
 
 class Templates:
-    """The templates in use on a block set, and the names of what they fire."""
+    """The templates in use on a block set, with the keys and names of their features."""
 
     def __init__(self, vocabularies: Vocabularies, blocks: Blocks, which: str = "all") -> None:
         self.vocabularies = vocabularies
@@ -146,7 +146,7 @@ class Templates:
                 )
 
     def add(self, name: str, function: Template) -> None:
-        """One more template: function(source words, target words) answers the features a block fires, by name."""
+        """Add a template: function(source words, target words) returns the names of the features of a block."""
         self._name(name)
         self._functions[name] = function
         self.mask |= 1 << USER
@@ -154,7 +154,7 @@ class Templates:
         self.extras = Extras(np.full(count, -1, np.int64), np.full(count, -1, np.int64), np.zeros(0, np.uint64))
 
     def add_pair(self, name: str, function: PairTemplate) -> None:
-        """One more template on the slow path: function(last, block) answers what the two fire as neighbours."""
+        """Add a template of pairs (slow): function(last, block) returns the names of the features of two neighbours."""
         self._name(name)
         self._pairs[name] = function
         self._joins.clear()
@@ -168,7 +168,7 @@ class Templates:
 
     @property
     def own(self) -> tuple[str, ...]:
-        """The templates of the user, by name."""
+        """The names of the user's templates."""
         return (*self._functions, *self._pairs)
 
     def fires(self, label: str) -> bool:
@@ -177,7 +177,7 @@ class Templates:
         return bool(built_in) or label in self.own
 
     def prepare(self, blocks: Ids) -> None:
-        """Ask the user's templates about those of the blocks that they have not seen."""
+        """Run the user's templates on the blocks that they have not seen."""
         if not self._functions:
             return
         with self._lock:
@@ -192,7 +192,7 @@ class Templates:
             self.extras = Extras(firsts, lasts, np.concatenate(parts))
 
     def join(self, last: int, block: int) -> KeyRow:
-        """What two neighbours fire by the user's templates of pairs."""
+        """The keys that two neighbours fire by the user's templates of pairs."""
         if (last, block) not in self._joins:
             with self._lock:
                 both = self.words(last), self.words(block)
@@ -205,7 +205,7 @@ class Templates:
         return self.users.intern_all(names).astype(np.uint64) | USERS
 
     def scores(self, keys: Keys) -> tuple[Callable[[int], float] | None, Callable[[int, int], float] | None]:
-        """What the user's templates add to a block, and to a last block and a block, under the weights of keys."""
+        """Score functions of the user's templates under these weights: of a block, and of two neighbours."""
 
         def alone(block: int) -> float:
             self.prepare(np.array([block], np.uint32))
@@ -242,7 +242,7 @@ class Templates:
     def _joined(
         self, options: Options, derivations: Derivations, keys: KeyRow, bounds: Offsets
     ) -> tuple[KeyRow, Offsets]:
-        """The keys, those of the user's templates of pairs behind the others of each derivation."""
+        """The keys of each derivation, followed by those of the user's templates of pairs."""
         parts = []
         for d, (start, end) in enumerate(pairwise(derivations.step_bounds.tolist())):
             said = [BOUNDARY, *options.blocks[derivations.steps[start:end]].tolist()]
@@ -268,7 +268,7 @@ class Templates:
             blob = np.concatenate([blob, np.empty_like(blob)])
 
     def keys(self, names: Texts, *, lenient: bool = False) -> KeyRow:
-        """The key of every readable name; leniently 0 for what has none in this block set, which is an error else."""
+        """The key of every readable name. A name without a key in this block set is an error, or 0 if `lenient`."""
         keys = np.zeros(len(names), np.uint64)
         rows: dict[tuple[str, int], list[int]] = {}
         parts = [name.split("/") for name in names]
@@ -279,7 +279,7 @@ class Templates:
         return keys
 
     def _keys(self, label: str, arguments: Sequence[list[str]], count: int, lenient: bool) -> KeyRow:
-        """The keys of names of one template with so many arguments."""
+        """The keys of names of one template, each with `count` arguments."""
         if label in self.own:
             joined = Texts.from_strings("/".join([label, *one]) for one in arguments)
             with self._lock:
@@ -310,7 +310,7 @@ class Templates:
         return np.where(known, keys, np.uint64(0))
 
     def _find(self, kind: str, column: list[str]) -> Offsets:
-        """The number of every argument, -1 for those unknown."""
+        """The id of every argument, -1 for unknown ones."""
         if kind in CODES:
             numbers = {code: number for number, code in enumerate(CODES[kind])}
             return np.array([numbers.get(code, -1) for code in column], np.int64)
@@ -327,13 +327,13 @@ class Templates:
 
     @cached_property
     def _spelt(self) -> tuple[Texts, Texts]:
-        """Both vocabularies as they stand in names."""
+        """Both vocabularies as they are written in names."""
         source, target = (Texts.from_strings(map(escaped, names.texts())) for names in self.vocabularies)
         return source, target
 
     @cached_property
     def _phrases(self) -> tuple[Names, Names]:
-        """All phrases of both sides as they stand in names, under their own numbers."""
+        """All phrases of both sides as they are written in names, with their ids."""
         blocks, tables = self.blocks, (Names(), Names())
         words = (blocks.source_words, blocks.source_bounds), (blocks.target_words, blocks.target_bounds)
         for (ids, phrases), texts, names in zip(words, self._spelt, tables, strict=True):
@@ -342,7 +342,7 @@ class Templates:
 
     @cached_property
     def _sorted(self) -> tuple[Offsets, Offsets]:
-        """The blocks in the order of source << 32 | target, and that number."""
+        """The blocks sorted by source << 32 | target, and these sorted numbers."""
         pairs = self.blocks.sources.astype(np.int64) << 32 | self.blocks.targets
         order = np.argsort(pairs, kind="stable")
         return pairs[order], order

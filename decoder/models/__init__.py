@@ -1,1 +1,1 @@
-"""What a system knows: blocks, their options for a sentence, language models and jump probabilities."""
+"""The models of a system: blocks, their options for a sentence, language models and jump probabilities."""

@@ -30,7 +30,7 @@ from rampion.formats.files import FilePath, head, line_blocks, newlines, replaci
 from rampion.store.names import Names
 from rampion.store.text import Texts
 
-_UNSEEN = np.float32(-100.0)  # log10 p(<unk>) where a file has none
+_UNSEEN = np.float32(-100.0)  # log10 p(<unk>) if the file has no <unk>
 _MARKER = re.compile(rb"^\\[^\n]*\n", re.MULTILINE)
 _COUNT = re.compile(r"ngram\s+(\d+)\s*=\s*(\d+)")
 _LONGEST = 6
@@ -40,7 +40,7 @@ Numbers = NDArray[np.int64]
 
 
 def read(path: FilePath) -> Lm:
-    """The model of an ARPA file, plain or packed."""
+    """Read the model of an ARPA file, which may be compressed."""
     counts: list[int] = []
     parts: list[list[tuple[Grams, Numbers]]] = []
     vocabulary, section, last = Names(), "", 1
@@ -72,12 +72,12 @@ def read(path: FilePath) -> Lm:
 
 
 def load(path: FilePath) -> Lm:
-    """A model in either form."""
+    """Read a model in ARPA or binary form."""
     return lm.read(path) if head(path).startswith(container.NAME) else read(path)
 
 
 def save(path: FilePath, model: Lm) -> None:
-    """As text if the name ends with .arpa (or .arpa.gz, .arpa.zst), else in binary form."""
+    """Write a model as ARPA text if the name ends with .arpa (or .arpa.gz, .arpa.zst), else in binary form."""
     if ".arpa" in Path(path).suffixes[-2:]:
         write(path, model)
     else:
@@ -85,7 +85,7 @@ def save(path: FilePath, model: Lm) -> None:
 
 
 def _next(section: str, order: int, orders: int) -> str:
-    """The marker that may follow."""
+    """The marker that must follow a section."""
     return "\\data\\" if not section else f"\\{order + 1}-grams:" if order < max(orders, 1) else "\\end\\"
 
 
@@ -148,7 +148,7 @@ def _grams(
 
 
 def _logs(path: FilePath, lines: Numbers, tokens: NDArray[np.uint32], strings: Texts) -> NDArray[np.float32]:
-    """The numbers that these tokens are, a token a line."""
+    """The log10 numbers in these tokens, one a line."""
     used, places = np.unique(tokens, return_inverse=True)
     words = strings.take(used.astype(np.int64))
     try:
@@ -167,7 +167,7 @@ def _logs(path: FilePath, lines: Numbers, tokens: NDArray[np.uint32], strings: T
 
 
 def _model(path: FilePath, vocabulary: Names, parts: list[list[tuple[Grams, Numbers]]]) -> Lm:
-    """The model of the n-grams of every order, whose lines are named in complaints."""
+    """The model of the n-grams of all orders. The line numbers are for error messages."""
     orders, lines = [], []
     for order, found in enumerate(parts, 1):
         none = (
@@ -199,7 +199,7 @@ def _model(path: FilePath, vocabulary: Names, parts: list[list[tuple[Grams, Numb
 
 
 def write(path: FilePath, model: Lm) -> None:
-    """The model as text; every number reads back as the same one."""
+    """Write the model as text, with enough digits to read back the same numbers."""
     names = [name.decode() for name in map(model.vocabulary.texts().raw, range(len(model.vocabulary)))]
     orders = model.grams()
     with replacing(path) as file:

@@ -1,4 +1,4 @@
-"""Blocks: pairs of a source and a target phrase, with their counts and what the real-valued features say of them."""
+"""Blocks: pairs of a source and a target phrase, with their counts and real-valued features."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Ids = NDArray[np.uint32]
 Reals = NDArray[np.float32]
 Keys = NDArray[np.uint64]
 
-# Fixed ids: words 0 to 2; phrases and blocks 0 (an unknown word, said as it is) and 1 (the boundary).
+# Fixed ids: words 0 to 2; phrases and blocks 0 (IDENTITY: an unknown word, which is copied) and 1 (the boundary).
 UNKNOWN, START, END = range(3)
 SPECIAL = ("<unk>", "<s>", "</s>")
 IDENTITY, BOUNDARY = range(2)
@@ -33,19 +33,19 @@ COLUMNS = (
     "PhraseST", "PhraseTS", "LexST", "LexTS", "ModelOne",
     "BackM", "BackS", "BackD", "ForeM", "ForeS", "ForeD",
 )  # fmt: skip
-LEARNT = (  # of a condensed set (decoder/search/condense.py): sums of learnt weights
+LEARNT = (  # columns of a condensed set (decoder/search/condense.py): sums of learnt weights
     "LearntPairs", "LearntWords", "LearntT1", "LearntT2",
     "LearntBackM", "LearntBackS", "LearntBackD", "LearntForeM", "LearntForeS", "LearntForeD",
 )  # fmt: skip
 
 
 class Blocks(NamedTuple):
-    """What kernels see. Block b joins source phrase sources[b] and target phrase targets[b].
+    """Blocks as arrays for kernels. Block b joins source phrase sources[b] and target phrase targets[b].
 
     The words of source phrase p are source_words[source_bounds[p]:source_bounds[p + 1]]; its blocks are firsts[p] to
     firsts[p + 1], the most frequent first. values[b] are log-probabilities, a column each of COLUMNS; in a condensed
     set columns of LEARNT follow. slots is a table of source phrases with open addressing: 0 is empty, otherwise
-    phrase + 1; IDENTITY and BOUNDARY are not there.
+    phrase + 1; the table does not contain IDENTITY and BOUNDARY.
     """
 
     source_words: Ids
@@ -81,7 +81,7 @@ class Vocabularies(NamedTuple):
 
 
 class Phrases:
-    """Distinct sequences of words, numbered by first appearance; Names, with words for bytes."""
+    """Distinct sequences of words, numbered by first appearance: like Names, with words in place of bytes."""
 
     __slots__ = ("bounds", "counts", "slots", "words")
 
@@ -96,14 +96,14 @@ class Phrases:
         return int(self.counts[0])
 
     def number(self, tokens: Ids, starts: Offsets, sizes: NDArray[np.uint8]) -> Ids:
-        """The ids of the phrases tokens[start:start + size], new ones for those not seen before."""
+        """The ids of the phrases tokens[start:start + size]. New phrases get new ids."""
         ids, done = np.empty(len(starts), np.uint32), 0
         while (done := _kernels.number(tokens, starts, sizes, done, self, ids)) < len(starts):
             self._grow()
         return ids
 
     def _grow(self) -> None:
-        """Double what is full: the room for phrases, or else the room for their words."""
+        """Double the array that is full: that of phrases, or that of their words."""
         if len(self) < len(self.bounds) - 1:
             self.words = np.concatenate([self.words, np.zeros_like(self.words)])
             return
@@ -126,7 +126,7 @@ class Side(NamedTuple):
         return Side(self.words[np.arange(edges[-1]) + np.repeat(self.bounds[rows] - edges[:-1], sizes)], edges)
 
     def collated(self, names: Names) -> Offsets:
-        """The rows of the phrases in the order of their texts, word by word."""
+        """The ids of the phrases, sorted by their texts, word by word."""
         texts = list(names.texts())
         ranks = np.empty(len(texts), np.uint32)
         ranks[np.array(sorted(range(len(texts)), key=texts.__getitem__), np.int64)] = np.arange(1, len(texts) + 1)
@@ -140,9 +140,9 @@ class Side(NamedTuple):
 def sorted_sides(
     vocabularies: Vocabularies, tables: tuple[Phrases, Phrases], pairs: tuple[Ids, Ids]
 ) -> tuple[tuple[Side, Side], tuple[Ids, Ids]]:
-    """The phrases of the pairs in the order of their texts, and for every phrase of the tables its place there.
+    """The phrases of the pairs, sorted by their texts, and the index there of every phrase of the tables.
 
-    The place of a phrase of no pair is the end.
+    The index of a phrase that is in no pair is the number of phrases.
     """
     sides, places = [], []
     for names, table, ids in zip(vocabularies, tables, pairs, strict=True):
@@ -162,12 +162,12 @@ def packed(high: Ids, low: Ids) -> Keys:
 
 
 def ranked(sources: Ids, counts: Ids) -> Offsets:
-    """Pairs, ascending, in the order of their sources, and the most frequent first."""
+    """The order of the pairs by source phrase, and then by falling count; equal ones keep their order."""
     return np.argsort(packed(sources, ~counts), kind="stable")
 
 
 def assembled(sides: tuple[Side, Side], pairs: tuple[Ids, Ids], counts: Ids, values: Reals) -> Blocks:
-    """The blocks of the pairs after the fixed ones; phrases of no pair are left out."""
+    """The fixed blocks, then the blocks of the pairs. Phrases that are in no pair are left out."""
     kept = []
     columns = []
     for side, ids in zip(sides, pairs, strict=True):
@@ -197,7 +197,7 @@ def assembled(sides: tuple[Side, Side], pairs: tuple[Ids, Ids], counts: Ids, val
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BlockSet:
-    """Blocks with the words they are made of, and where they come from."""
+    """Blocks with their vocabularies, and facts about their origin."""
 
     vocabularies: Vocabularies
     blocks: Blocks
@@ -206,7 +206,7 @@ class BlockSet:
 
     @classmethod
     def of(cls, entries: Iterable[tuple[str, str, int, Mapping[str, float]]]) -> BlockSet:
-        """Blocks by hand: source phrase, target phrase, count, and the values of COLUMNS that are not 0."""
+        """Blocks from (source phrase, target phrase, count, the values of COLUMNS that are not 0)."""
         listed = list(entries)
         vocabularies = Vocabularies.special()
         tables, pairs = (Phrases(), Phrases()), []
@@ -229,7 +229,7 @@ class BlockSet:
         return " ".join(map(source.name, words.tolist())), " ".join(map(target.name, others.tolist()))
 
     def write(self, path: FilePath) -> None:
-        """One file, every byte of it under a checksum; bounds and the sources of blocks are kept as sizes."""
+        """Write one file, with checksums of all bytes. Bounds, and the sources of blocks, are stored as sizes."""
         arrays = self.blocks._asdict() | self.jumps._asdict()
         del arrays["sources"]
         for name, kind in SIZES.items():
@@ -241,7 +241,7 @@ class BlockSet:
 
     @classmethod
     def read(cls, path: FilePath) -> BlockSet:
-        """The set, mapped from the file; every byte, bound and id has been checked."""
+        """The set, mapped from the file after checks of all bytes, bounds and ids."""
         arrays, meta = container.read(path, KIND)
         if (layout := meta.pop("layout", None)) != LAYOUT:
             raise StoreError(f"{path}: has block layout {layout}, this Rampion reads {LAYOUT}; build the blocks again")
@@ -263,7 +263,7 @@ class BlockSet:
         return cls(vocabularies, blocks, jumps, meta)
 
 
-SIZES = {"source_bounds": "u1", "target_bounds": "u1", "firsts": "u4"}  # of bounds in a file
+SIZES = {"source_bounds": "u1", "target_bounds": "u1", "firsts": "u4"}  # the types of sizes in a file
 ARRAYS = {
     "source_words": ("<u4", 1), "source_bounds": ("|u1", 1), "target_words": ("<u4", 1), "target_bounds": ("|u1", 1),
     "firsts": ("<u4", 1), "targets": ("<u4", 1), "counts": ("<u4", 1), "values": ("<f4", 2), "slots": ("<u4", 1),
@@ -277,7 +277,7 @@ def _bounds(sizes: NDArray[np.unsignedinteger[Any]]) -> Offsets:
 
 
 def _whole(texts: Texts) -> bool:
-    """Whether the bounds divide the bytes, and the special words come first."""
+    """Whether the bounds fit the bytes, and the special words come first."""
     bounds = texts.bounds
     return bool(
         len(bounds) > len(SPECIAL) and bounds[0] == 0 and bounds[-1] == len(texts.blob) and (np.diff(bounds) >= 0).all()
@@ -285,7 +285,7 @@ def _whole(texts: Texts) -> bool:
 
 
 def _fit(blocks: Blocks, jumps: Jumps, sources: int, targets: int) -> bool:
-    """Whether a kernel may follow every id without a look."""
+    """Whether all ids are in range, so that kernels need not check them."""
     count = len(blocks.targets)
     return bool(
         blocks.source_bounds[-1] == len(blocks.source_words) and blocks.target_bounds[-1] == len(blocks.target_words)

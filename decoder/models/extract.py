@@ -1,4 +1,4 @@
-"""Blocks from word-aligned text: extraction in the style of Koehn, Och and Marcu (2003), counts, and what they tell.
+"""Blocks from word-aligned text: extraction in the style of Koehn, Och and Marcu (2003), counts, and features.
 
 Two passes over the text. The first only counts pairs of phrases, as sorted runs of packed ids on disk; the second adds
 up orientations and lexical weights of those kept. Memory: the distinct phrases, the pairs kept, and one run.
@@ -43,10 +43,10 @@ from rampion.store.text import Texts
 Reals = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Smalls = NDArray[np.float32]
-Watch = Callable[[str, int, int], None]  # the pass, sentence pairs done, of how many
+Watch = Callable[[str, int, int], None]  # receives the name of the pass, and the sentence pairs done and in all
 
 WORDS = (1 << 19) - 1  # a feature key holds a word + 1 in 19 bits
-_SPANS, _RUN = 1 << 20, 1 << 24  # occurrences in memory at a time, in a run
+_SPANS, _RUN = 1 << 20, 1 << 24  # occurrences in memory at a time; occurrences of a run
 _ASKED = 1 << 16
 _SPECIAL = 2
 _SMOOTH = 0.5  # added to each count of an orientation
@@ -58,10 +58,10 @@ class Settings:
 
     longest      words of a phrase, on either side
     loose        whether phrases may begin and end with words that have no link
-    least        occurrences of a block
-    top          blocks of a source phrase, the most frequent; 0 is all
+    least        the minimum count of a block
+    top          the number of blocks of a source phrase, the most frequent ones; 0 is all
     ratio        the longer side may have this many times the words of the shorter; 0 is any
-    punctuation  whether a phrase of punctuation alone may be translated by words, and words by one
+    punctuation  whether a phrase of punctuation only may be paired with a phrase of words
     """
 
     longest: int = 7
@@ -81,7 +81,7 @@ class Settings:
 
 
 class Spans(NamedTuple):
-    """Occurrences of blocks: where they stand in the words of either side, how long, 3 * backward + forward M/S/D."""
+    """Occurrences of blocks: first words and lengths on both sides, and 3 * backward + forward orientation (M/S/D)."""
 
     source_starts: Offsets
     source_sizes: NDArray[np.uint8]
@@ -95,7 +95,7 @@ class Spans(NamedTuple):
         return cls(starts[0], sizes[0], starts[1], sizes[1], sizes[2])
 
     def first(self, count: int) -> Spans:
-        """So many of them."""
+        """The first `count` occurrences."""
         return Spans(
             self.source_starts[:count],
             self.source_sizes[:count],
@@ -109,7 +109,7 @@ def build(
     source: Texts | Tokenised, target: Texts | Tokenised, alignment: Alignment, settings: Settings | None = None, *,
     threads: int | None = None, watch: Watch | None = None,
 ) -> BlockSet:  # fmt: skip
-    """The blocks of texts that are aligned line by line; threads are for Model 1 and change no bit."""
+    """Extract the blocks of texts that are aligned line by line. Threads are for Model 1, and change no bit."""
     settings = settings or Settings()
     vocabularies = Vocabularies.special()
     texts = Tokenised.of(source), Tokenised.of(target)
@@ -138,7 +138,7 @@ def build(
 
 
 def generated(sides: tuple[Side, Side], pairs: tuple[Ids, Ids], lexicon: Lexicon) -> Smalls:
-    """log p(S|T) by Model 1 of every pair."""
+    """log p(S|T) of every pair by IBM Model 1."""
     values, answers = np.empty(len(pairs[0]), np.float32), np.empty(_ASKED, np.float32)
     asked = np.zeros(_ASKED, np.uint64)
     _kernels.lexical(*sides[0], *sides[1], *pairs, lexicon, FLOOR, asked, answers, values)
@@ -146,7 +146,7 @@ def generated(sides: tuple[Side, Side], pairs: tuple[Ids, Ids], lexicon: Lexicon
 
 
 def fingerprint(source: Texts, target: Texts, alignment: Alignment) -> str:
-    """A name of what blocks were built from."""
+    """A hash of the texts and the alignment that blocks are built from."""
     digest = hashlib.sha256()
     for texts in (source, target):
         digest.update(texts.bounds.tobytes() + texts.blob.tobytes())
@@ -157,7 +157,7 @@ def fingerprint(source: Texts, target: Texts, alignment: Alignment) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Pairs of phrases, ascending; how often they occur, and their source and their target in any pair."""
+    """Pairs of phrases, ascending, with their counts, and the counts of their sources and targets in all pairs."""
 
     pairs: tuple[Ids, Ids]
     counts: Ids
@@ -173,7 +173,7 @@ class Kept:
         return self.take(np.argsort(packed(*pairs)), pairs)
 
     def best(self, top: int) -> Kept:
-        """The `top` most frequent of every source phrase; of equals, those that come first."""
+        """The `top` most frequent pairs of every source phrase; in case of ties, the first ones."""
         if not top:
             return self
         order = ranked(self.pairs[0], self.counts)
@@ -183,7 +183,7 @@ class Kept:
 
 
 class AlignedText:
-    """Aligned sentence pairs, and the passes over them."""
+    """Aligned sentence pairs, with the passes of the extraction over them."""
 
     def __init__(
         self, source: Words, target: Words, alignment: Alignment, settings: Settings, watch: Watch | None = None
@@ -211,7 +211,7 @@ class AlignedText:
         )
 
     def spans(self, title: str) -> Iterator[Spans]:
-        """All occurrences, piece by piece."""
+        """All occurrences, in pieces."""
         room, done, last = Spans.room(_SPANS), 0, len(self.alignment)
         bounds = np.zeros(last + 1, np.int64)
         while done < last:
@@ -229,7 +229,7 @@ class AlignedText:
                 self.watch(title, done, last)
 
     def numbered(self, spans: Spans, tables: tuple[Phrases, Phrases]) -> tuple[Ids, Ids]:
-        """The phrases of the occurrences."""
+        """The ids of the source and target phrases of occurrences."""
         source, target = tables
         return (
             source.number(self.source.words, spans.source_starts, spans.source_sizes),
@@ -237,7 +237,7 @@ class AlignedText:
         )
 
     def counted(self, vocabularies: Vocabularies) -> tuple[Kept, tuple[Phrases, Phrases]]:
-        """The pairs of phrases that the settings admit, and the tables that number their phrases."""
+        """Count the pairs of phrases. Return those that the settings admit, and the tables of their phrases."""
         tables = Phrases(), Phrases()
         with tempfile.TemporaryDirectory(prefix="rampion-") as folder:
             runs = Runs(Path(folder))
@@ -260,7 +260,7 @@ class AlignedText:
 
     @staticmethod
     def flags(tables: tuple[Phrases, Phrases], marks: tuple[Mask, Mask]) -> list[NDArray[np.uint8]]:
-        """Of every phrase: whether it is nothing but punctuation, and whether it holds a special word."""
+        """Two flags of every phrase: it is punctuation only, and it contains a special word."""
         found = []
         for table, words in zip(tables, marks, strict=True):
             starts, own = table.bounds[: len(table)], table.words[: table.bounds[len(table)]]
@@ -271,7 +271,7 @@ class AlignedText:
         return found
 
     def admitted(self, flags: list[NDArray[np.uint8]], tables: tuple[Phrases, Phrases], pairs: tuple[Ids, Ids]) -> Mask:
-        """Which pairs the filters let through."""
+        """A mask of the pairs that pass the filters."""
         kinds = [flag[ids] for flag, ids in zip(flags, pairs, strict=True)]
         sizes = [np.diff(table.bounds[: len(table) + 1])[ids] for table, ids in zip(tables, pairs, strict=True)]
         admitted: Mask = (kinds[0] != _SPECIAL) & (kinds[1] != _SPECIAL)
@@ -307,7 +307,7 @@ def punctuation(vocabularies: Vocabularies) -> tuple[Mask, Mask]:
 
 
 def link_weights(source: Words, target: Words, alignment: Alignment) -> tuple[Reals, Reals]:
-    """What every word adds to the lexical weight of a block (Koehn et al. 2003): log of the mean of w over its links.
+    """Each word's term of a block's lexical weight (Koehn et al. 2003): the log of the mean of w over its links.
 
     w(f|e) = N(f, e) / N(e) counts links; a word without a link has one to the null word. All links of a word of a
     block lie in it, so the weight of a block is a sum over its words.
@@ -345,7 +345,7 @@ class Runs:
             self._flush()
 
     def _flush(self) -> None:
-        """Count what waits, and lay it down on disk."""
+        """Sort and count the waiting keys, and write them to disk as a run."""
         keys = np.sort(np.concatenate([np.zeros(0, np.uint64), *self.waiting]))
         self.waiting = []
         firsts = _firsts(keys)
@@ -353,13 +353,13 @@ class Runs:
         self.runs.append((self._laid("keys", keys[firsts]), self._laid("counts", counts)))
 
     def _laid(self, name: str, array: NDArray[Any]) -> NDArray[Any]:
-        """The same array, on disk."""
+        """The same array, mapped from a file."""
         path = self.folder / f"{name}{len(self.runs)}"
         array.tofile(path)
         return np.memmap(path, array.dtype, "r") if len(array) else array
 
     def merged(self) -> Iterator[tuple[Keys, Ids]]:
-        """All keys, ascending, with their counts; those that share their upper half come together."""
+        """All keys, ascending, with their counts, in pieces. Keys with the same upper half are in one piece."""
         self._flush()
         total = sum(len(keys) for keys, _ in self.runs)
         sample = np.sort(np.concatenate([keys[::1024] for keys, _ in self.runs]))
@@ -376,5 +376,5 @@ class Runs:
 
 
 def _firsts(keys: Keys) -> Offsets:
-    """Where another key begins."""
+    """The first index of every different key."""
     return np.flatnonzero(np.concatenate([np.ones(min(1, len(keys)), np.bool_), keys[1:] != keys[:-1]]))

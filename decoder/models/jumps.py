@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rampion.decoder.alignment.links import Alignment, Words
 
 REACH = 10
-PRIOR = 10.0  # occurrences of a word that weigh as much as what all words do
+PRIOR = 10.0  # the weight of the distribution over all words, in occurrences of a word
 
 
 class Jumps(NamedTuple):
@@ -24,12 +24,14 @@ class Jumps(NamedTuple):
 
     @classmethod
     def none(cls, size: int) -> Jumps:
-        """Jumps that say nothing, for a vocabulary of this size."""
+        """Jumps without values, for a vocabulary of this size."""
         return cls(*np.zeros((2, size, 2 * REACH + 1), np.float32))
 
 
 def estimate(source: Words, target: Words, alignment: Alignment, size: int, reach: int = REACH) -> Jumps:
-    """Jumps from one aligned target word to the next, of a source vocabulary of `size` words; 1 is the boundary.
+    """Estimate jumps from each aligned target word to the next, for a source vocabulary of `size` words.
+
+    Word 1 is the boundary.
 
     p(d | word) = (N(word, d) + PRIOR p(d)) / (N(word) + PRIOR), p(d) = (N(d) + 1) / (N + 2 reach + 1).
     """

@@ -1,9 +1,9 @@
 """Modified Kneser–Ney estimation, interpolated, three discounts an order (Chen & Goodman 1999).
 
-a(h w)    how often the n-gram stands in the text, if it is of the highest order or begins with <s>; otherwise how
-          many different words stand before it
+a(h w)    the count of the n-gram in the text, if it is of the highest order or begins with <s>; otherwise the
+          number of different words that occur before it
 p(w | h)  = (a(h w) - D(a(h w))) / Σ_v a(h v) + γ(h) p(w | h without its first word)
-γ(h)      = what the discounts and the pruned n-grams leave of Σ_v a(h v), divided by it; below order 1 stands the
+γ(h)      = the discounts and the counts of pruned n-grams, divided by Σ_v a(h v); below order 1, p is the
             uniform distribution over the vocabulary without <s>
 D(k)      = k - (k + 1) t₁ / (t₁ + 2 t₂) · t₍k₊₁₎ / t₍k₎ for k = 1, 2 and 3 (3 and more), where t₍k₎ n-grams of
             the order have a = k; if that is not defined or not in (0, k], DEGENERATE
@@ -35,7 +35,7 @@ _NEVER = np.float32(-99.0)  # log10 p(<s>), which nothing predicts
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A model, and for every order its three discounts and whether they had to be the DEGENERATE ones."""
+    """A model, and the three discounts of every order, with a flag for orders that use the DEGENERATE ones."""
 
     lm: Lm
     discounts: tuple[tuple[float, float, float], ...]
@@ -43,7 +43,7 @@ class Estimate:
 
 
 class _Order(NamedTuple):
-    """The n-grams of one order: how often each occurs, where one ends, the ids of its suffix and of its history."""
+    """The n-grams of one order: their counts, a place where each ends, and the ids of their suffixes and histories."""
 
     counts: Numbers
     places: Ids
@@ -57,7 +57,7 @@ def estimate(
     prune: bool = False,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Estimate:
-    """The model of the sentences; `prune` drops the n-grams above bigrams that occur once."""
+    """Estimate a model from sentences. `prune` drops n-grams of order 3 and more that occur once."""
     if not 1 <= order <= HIGHEST:
         raise RecipeError(f"a language model of order {order}: expected 1 to {HIGHEST}")
     vocabulary = Names()
@@ -100,7 +100,7 @@ def _words(words: Ids, size: int) -> _Order:
 
 
 def _longer(words: Ids, depths: Numbers, shorter: Ids, size: int) -> tuple[_Order, Ids]:
-    """The n-grams of `size` words, and which of them ends at each word; `shorter` says so for one word less."""
+    """The n-grams of `size` words, and the id of that which ends at each word; `shorter` has the ids for size - 1."""
     ends = np.flatnonzero(depths >= size - 1)
     keys = shorter[ends].astype(np.uint64) << np.uint64(32) | words[ends - size + 1]
     order = np.argsort(keys)

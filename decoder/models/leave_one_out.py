@@ -1,9 +1,9 @@
-"""Leaving one out (S11.5): the blocks of a training sentence score as if it had not been in their text.
+"""Leaving one out (S11.5): a training sentence is decoded with the counts that the text without it would give.
 
     PhraseST = log (N(f, e) - N_n(f, e)) / (N(e) - N_n(e)),   PhraseTS likewise with N(f)
 
-N_n is what sentence pair n gives by itself, found by the extraction that made the blocks. A block that nothing but
-pair n holds has a penalty for both. Which options there are, and all other features, are as always.
+N_n are the counts of sentence pair n alone, found by the extraction that made the blocks. A block that occurs only in
+pair n gets a penalty for both. The set of options and all other features do not change.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Tables = tuple[Phrases, Phrases]
 
 @dataclass(frozen=True, slots=True)
 class Penalty:
-    """The log score of a block that no other sentence holds: fixed + word * (|f| + |e|)."""
+    """The log score of a block that occurs in no other sentence: fixed + word * (|f| + |e|)."""
 
     fixed: float = -12.0
     word: float = 0.0
@@ -48,14 +48,14 @@ STANDARD, LENGTH = Penalty(), Penalty(0.0, -5.0)
 
 
 class Held(NamedTuple):
-    """Pairs of phrases in sentences of a batch; tables number the phrases."""
+    """Pairs of phrases in the sentences of a batch, with ids of tables of phrases."""
 
     owners: Offsets
     sources: Ids
     targets: Ids
 
     def keys(self, tables: Tables) -> tuple[Keys, Keys, Keys]:
-        """Of the pair, of its target and of its source, each in its sentence."""
+        """Keys of (sentence, pair), (sentence, target) and (sentence, source)."""
         within = self.owners.astype(np.uint64)
         pairs = within * np.uint64(len(tables[0])) + self.sources << np.uint64(32) | self.targets
         return pairs, within << np.uint64(32) | self.targets, within << np.uint64(32) | self.sources
@@ -63,7 +63,7 @@ class Held(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LeftOut:
-    """Sentence pairs of the text that blocks are from; segment n is decoded without the counts of pair n."""
+    """Sentence pairs of the text that the blocks were extracted from. Segment n is decoded without pair n's counts."""
 
     rules: Settings
     source: Words
@@ -77,16 +77,16 @@ class LeftOut:
     def of(
         cls, blocks: BlockSet, source: Texts, target: Texts, alignment: Alignment, penalty: Penalty = STANDARD
     ) -> LeftOut:
-        """The pairs to decode, all of the text or some, and the alignment that the blocks were made with."""
+        """The pairs to decode (all pairs of the text, or some), with the alignment that the blocks were made with."""
         names, _ = blocks.vocabularies, _rules(blocks)
         text = _known("source", source, names.source), _known("target", target, names.target)
         return cls.numbered(blocks, text, alignment, penalty)
 
     @classmethod
     def numbered(cls, blocks: BlockSet, text: tuple[Words, Words], alignment: Alignment, penalty: Penalty) -> LeftOut:
-        """Pairs whose words are ids already."""
+        """The same for pairs whose words are ids of the blocks."""
         rules, own, names = _rules(blocks), blocks.blocks, blocks.vocabularies
-        AlignedText(*text, alignment, rules)  # refuses what does not fit together
+        AlignedText(*text, alignment, rules)  # raises InputError if texts and alignment do not fit
         totals = _totals(own, 0, own.targets), _totals(own, 1, own.sources)
         return cls(rules, *text, alignment, punctuation(names), totals, penalty)
 
@@ -103,7 +103,7 @@ class LeftOut:
         )
 
     def rates(self, first: int, sentences: Sentences, options: Options, blocks: Blocks) -> Smalls:
-        """PhraseST and PhraseTS of the options of a batch of segments, the first of which has this number."""
+        """PhraseST and PhraseTS of the options of a batch of segments; `first` is the number of its first segment."""
         pairs, tables = self._pairs(first, sentences), (Phrases(), Phrases())
         held = self._held(first, pairs, tables, options)
         asked, sizes = _asked(sentences, options, blocks, tables)
@@ -145,7 +145,7 @@ class LeftOut:
         return AlignedText(part.source, part.target, part.alignment, self.rules)
 
     def _held(self, first: int, pairs: AlignedText, tables: Tables, options: Options) -> Held:
-        """What the extraction finds in the pairs; it is not of the text if there is no option for it."""
+        """The phrase pairs in the sentence pairs. If one of them has no option, the pairs are from another text."""
         parts, longest = [Held(np.zeros(0, np.int64), np.zeros(0, np.uint32), np.zeros(0, np.uint32))], options.longest
         for spans in pairs.spans("leaving out"):
             ids = pairs.numbered(spans, tables)
@@ -162,14 +162,14 @@ class LeftOut:
 
 
 def _rules(blocks: BlockSet) -> Settings:
-    """How they were extracted."""
+    """The settings of the extraction that made the blocks."""
     if "settings" not in blocks.meta:
         raise InputError("the blocks do not tell how they were extracted; build them from text, by rampion blocks")
     return Settings(**blocks.meta["settings"])
 
 
 def _asked(sentences: Sentences, options: Options, blocks: Blocks, tables: Tables) -> tuple[Held, Offsets]:
-    """The pairs of phrases that the options are, and the words of both."""
+    """The pairs of phrases of the options, and the total number of words of each pair."""
     owners = np.repeat(np.arange(len(sentences.bounds) - 1), np.diff(options.spans[sentences.bounds * options.longest]))
     targets = blocks.targets[options.blocks]
     starts, heard = blocks.target_bounds[targets], options.ends - options.starts
@@ -179,29 +179,29 @@ def _asked(sentences: Sentences, options: Options, blocks: Blocks, tables: Table
 
 
 def _times(wanted: Keys, found: Keys) -> Offsets:
-    """How often each of the wanted is among those found."""
+    """The count of each wanted key in `found`."""
     ordered = np.sort(found)
     return np.searchsorted(ordered, wanted, "right") - np.searchsorted(ordered, wanted)
 
 
 def _known(side: str, texts: Texts, names: Names) -> Words:
-    """The words of texts that blocks were made of."""
+    """The words of texts as ids of the blocks' vocabulary; an unknown word raises InputError."""
     found = Words(*looked_up(texts, names))
     for place in np.flatnonzero(found.words == UNKNOWN).tolist():
         line = int(np.searchsorted(found.bounds, place, "right")) - 1
         word = texts.raw(line).split()[place - int(found.bounds[line])].decode()
         if word != SPECIAL[UNKNOWN]:
             raise InputError(
-                f"the {side} of pair {line} has the word {word!r}, which the blocks have never met; "
+                f"the {side} of pair {line} has the word {word!r}, which is not in the blocks' vocabulary; "
                 "leave one out of the text that they are from"
             )
     return found
 
 
 def _totals(blocks: Blocks, column: int, phrases: Ids) -> Reals:
-    """How often every phrase was part of any pair, also of those that blocks were not made of: count / share."""
+    """The count of every phrase in all pairs, including those that became no blocks: count / share."""
     counts, shares, rows = blocks.counts, blocks.values[:, column].astype(np.float64), slice(BOUNDARY + 1, None)
-    order = np.argsort(counts[rows], kind="stable")  # the largest share is told with the least error
+    order = np.argsort(counts[rows], kind="stable")  # the largest share has the least relative error
     totals = np.ones(int(phrases.max(initial=0)) + 1)
     totals[phrases[rows][order]] = np.rint(counts[rows] / np.exp(shares[rows]))[order]
     off = np.abs(np.log(counts[rows] / np.maximum(totals[phrases[rows]], 1.0)) - shares[rows])

@@ -3,7 +3,7 @@
 An n-gram w of the history … c2 c1 is a node below the node of its suffix: word w → c1 → c2. The walk from w passes
 every n-gram that ends with w, and its nodes are the histories of the next word. Word w is node w; the n-gram in slot i
 of the table is node len(unigrams) + i, and its key is (node of its suffix + 1) << 32 | first word. A logarithm is base
-10 and single precision, as ARPA files give it. What the signs of zeros and of log-probabilities say: see graft.
+10 and single precision, as in ARPA files. The kernel graft explains the meaning of the signs of zeros and logs.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Grams(NamedTuple):
 
 
 class Table(NamedTuple):
-    """What the kernels get: the order, log-probability and backoff of every word, and the slots of the n-grams."""
+    """The model for kernels: its order, the log-probability and backoff of every word, and the slots of the n-grams."""
 
     order: int
     unigrams: Array
@@ -72,14 +72,14 @@ class UnusableGramError(Exception):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lm:
-    """Words 0, 1 and 2 are <unk>, <s> and </s>."""
+    """A language model. Words 0, 1 and 2 are <unk>, <s> and </s>."""
 
     vocabulary: Names
     table: Table
 
     @classmethod
     def of(cls, vocabulary: Names, orders: Sequence[Grams]) -> Lm:
-        """The model of these n-grams; those of order 1 are the words in the order of their ids."""
+        """The model of these n-grams. Row i of order 1 is the word with the id i."""
         unigrams = np.zeros(len(orders[0].probs), UNIGRAM)
         size = int(sum(len(grams.probs) for grams in orders[1:]) / LOAD) + 64
         while True:
@@ -101,7 +101,7 @@ class Lm:
         return self.table.order
 
     def __len__(self) -> int:
-        """How many n-grams of all orders it has."""
+        """The number of n-grams of all orders."""
         return len(self.table.unigrams) + int(np.count_nonzero(self.table.grams["key"]))
 
     @property
@@ -115,7 +115,7 @@ class Lm:
         return words, backoffs
 
     def ids(self, texts: Texts) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        """The words between ASCII whitespace; a word that the model does not know, or a mark, is <unk>."""
+        """The words of texts, split at ASCII whitespace, as ids. Unknown words, and the marks, become <unk>."""
         words, bounds = self.vocabulary.find_tokens(texts)
         words[words <= END] = UNKNOWN
         return words.astype(np.uint32), bounds
@@ -137,7 +137,7 @@ class Lm:
         return np.add.reduceat(steps, bounds[:-1] + np.arange(len(texts))) if len(texts) else steps
 
     def perplexity(self, texts: Texts) -> Fluency:
-        """How well the model foretells the texts."""
+        """The perplexity of the texts, with counts of sentences, words and unknown words."""
         steps, ids, bounds = self.steps(texts)
         known = np.ones(len(steps), np.bool_)
         known[np.arange(len(ids)) + np.repeat(np.arange(len(texts)), np.diff(bounds))] = ids != UNKNOWN
@@ -171,7 +171,7 @@ class Lm:
         return orders
 
     def write(self, path: FilePath) -> None:
-        """The binary form: the tables as they are, and the words."""
+        """Write the binary form: the tables, and the words."""
         words = self.vocabulary.texts()
         arrays = {
             "unigrams": self.table.unigrams.view("<f4"),

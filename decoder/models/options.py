@@ -1,4 +1,4 @@
-"""What can be said about a batch of sentences, and what has been said: flat arrays that the kernels pass on."""
+"""Translation options, search graphs and derivations of a batch of sentences, as flat arrays for kernels."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Sentences(NamedTuple):
 
     @classmethod
     def of(cls, texts: Texts, names: Names, labels: Texts | None = None) -> Sentences:
-        """The texts as ids of a source vocabulary; labels are what a message calls them, or else they are numbered."""
+        """The texts as ids of a source vocabulary. `labels` are the names of the segments, for error messages."""
         words, bounds = looked_up(texts, names)
         for segment in np.flatnonzero(np.diff(bounds) > LONGEST)[:1].tolist():
             found = f"segment {labels[segment] if labels else segment}: has {np.diff(bounds)[segment]} words"
@@ -40,20 +40,20 @@ class Sentences(NamedTuple):
 
 
 def looked_up(texts: Texts, names: Names) -> tuple[Ids, Offsets]:
-    """The words of all texts as ids, 0 for those without a name, and where those of each text begin."""
+    """The words of all texts as ids, 0 for unknown words, and the bounds of each text."""
     words, bounds = names.find_tokens(texts)
     return np.maximum(words, 0).astype(np.uint32), bounds
 
 
-OWN = np.zeros((0, 2), np.float32)  # no option has rates of its own
+OWN = np.zeros((0, 2), np.float32)  # rates: every option uses those of its block
 
 
 class Options(NamedTuple):
-    """Blocks that match the spans of a batch, sentence by sentence, numbered through.
+    """Blocks that match spans of the sentences of a batch, numbered from 0 through the batch.
 
     Those of the span of n words that begins at word w of the batch are spans[w * longest + n - 1] to the next bound;
-    within a span they keep the order of the block set. Places count from the beginning of the sentence. rates stand for
-    the first two values of the block of every option, PhraseST and PhraseTS; without a row, the block has its own.
+    within a span they keep the order of the block set. Places count from the beginning of the sentence. rates replace
+    the first two values (PhraseST and PhraseTS) of each option's block; without rows, those of the block are used.
     """
 
     longest: int
@@ -65,7 +65,7 @@ class Options(NamedTuple):
 
     @classmethod
     def match(cls, sentences: Sentences, blocks: Blocks, longest: int = 8, top: int = 20) -> Options:
-        """The first `top` blocks of every span of at most `longest` words; IDENTITY where a word alone has none."""
+        """The first `top` blocks of every span of at most `longest` words, and IDENTITY for a word without a block."""
         count, done = len(sentences.words), 0
         spans = np.zeros(count * longest + 1, np.int64)
         found, starts = np.empty(32 * count, np.uint32), np.empty(32 * count, np.int32)
@@ -81,7 +81,7 @@ class Options(NamedTuple):
 
 
 def needed(blocks: BlockSet, texts: Texts) -> BlockSet:
-    """The blocks whose source phrase stands in one of the texts, and the fixed ones."""
+    """The blocks whose source phrase occurs in one of the texts, and the fixed blocks."""
     every = blocks.blocks
     longest, top = (int(np.diff(bounds).max(initial=1)) for bounds in (every.source_bounds, every.firsts))
     found = Options.match(Sentences.of(texts, blocks.vocabularies.source), every, longest, top)
@@ -96,10 +96,10 @@ def needed(blocks: BlockSet, texts: Texts) -> BlockSet:
 
 
 class Graph(NamedTuple):
-    """What a search kept: nodes[bounds[s]] is where sentence s starts, nodes[bounds[s + 1] - 1] its goal.
+    """The result of a search: nodes[bounds[s]] is the start of sentence s, nodes[bounds[s + 1] - 1] its goal.
 
-    Nodes stand in an order in which every edge leads forward. The edges into node v are edge_bounds[v] to
-    edge_bounds[v + 1], best derivation first; those into a goal say nothing: their option is NOTHING.
+    Nodes are sorted so that every edge leads forward. The edges into node v are edge_bounds[v] to
+    edge_bounds[v + 1], the best derivation first. Edges into a goal have no words: their option is NOTHING.
     A sentence without any derivation has a goal without edges.
     """
 
@@ -116,7 +116,7 @@ NOTHING = 0xFFFFFFFF
 class Derivations(NamedTuple):
     """Block sequences: the derivations of sentence s are bounds[s] to bounds[s + 1], best first.
 
-    Derivation d says the options steps[step_bounds[d]:step_bounds[d + 1]], in target order.
+    Derivation d is the sequence of options steps[step_bounds[d]:step_bounds[d + 1]], in target order.
     """
 
     bounds: Offsets

@@ -1,1 +1,1 @@
-"""The beam search over block sequences, and what is read from its graph: k-best lists, lattices, oracles."""
+"""The beam search over block sequences, and k-best lists, lattices and oracles from its graphs."""

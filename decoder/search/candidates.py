@@ -1,7 +1,7 @@
-"""Derivations as candidates: dense values, readable binary features and texts, in the store that tuning takes.
+"""Derivations as candidates: dense values, readable binary features and texts, in the store that tuning uses.
 
-Each batch is packed as it comes, and the store grows in memory or in files: what a decoder tells takes ten times the
-room of the store that is made of it.
+Each batch is packed when it arrives, and the store grows in memory or in files, because unpacked batches take ten times
+the memory of the store.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ def candidates(
     spelt: Callable[[KeyRow], Texts],
     folder: str | PathLike[str] | None = None,
 ) -> Candidates:
-    """A candidate a derivation: its dense values are called `names`; its keys, which `spelt` names, count.
+    """A store with a candidate for every derivation. `names` are those of dense values; `spelt` names binary features.
 
-    Features of keys stand in the order in which they first fire. A folder holds the store, in files without names, so
-    that memory need not.
+    Binary features are numbered in the order in which they first fire. With a folder, the store is in unnamed files
+    there instead of in memory.
     """
     table, width = Keys(), len(names)
     with _Room(folder) as room:
@@ -81,7 +81,7 @@ def candidates(
 
 
 def _packed(told: Told, table: Keys, width: int) -> tuple[NDArray[np.uint32], Lists]:
-    """The lists of a batch with features of its own, which rise as their ids in the table, and these ids."""
+    """The lists of a batch, whose features are numbered in the order of their ids in the table; and these ids."""
     own, bounds, n = Keys(), told.derivations.bounds, len(told.texts)
     fired = own.enter(told.keys)
     ids = table.enter(own.listed())
@@ -94,7 +94,7 @@ def _packed(told: Told, table: Keys, width: int) -> tuple[NDArray[np.uint32], Li
         {},
     )  # fmt: skip
     lists = pack(rows, every, bounds, segments, places, Features(_unnamed(len(ids)), 0)).lists.counted(np.inf)
-    # The dense block of a segment stands feature by feature.
+    # The dense block of a segment is stored feature by feature.
     first, sizes = np.repeat(bounds[:-1], np.diff(bounds)), np.repeat(np.diff(bounds), np.diff(bounds))
     dense = np.empty(width * n)
     dense[((width - 1) * first + every)[:, None] + sizes[:, None] * np.arange(width)] = told.values
@@ -106,7 +106,7 @@ def _unnamed(count: int) -> Texts:
 
 
 class _Room(ExitStack):
-    """Where arrays grow: files of a folder, or memory."""
+    """The place of growing arrays: unnamed files of a folder, or memory."""
 
     def __init__(self, folder: str | PathLike[str] | None) -> None:
         super().__init__()

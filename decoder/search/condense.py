@@ -1,10 +1,10 @@
 """Condensing (S11.6): learnt weights of sparse features become ten more columns of the blocks that fire them.
 
-    LearntPairs, LearntWords, LearntT1, LearntT2    what P1, W1, T1, T2 weigh in a block, summed up
-    LearntBackM, …S, …D; LearntForeM, …S, …D        what H1, H2 weigh when the block moves that way
+    LearntPairs, LearntWords, LearntT1, LearntT2    the sums of the weights of P1, W1, T1, T2 in a block
+    LearntBackM, …S, …D; LearntForeM, …S, …D        the weights of H1, H2 for each move of the block
 
 With weight 1 each, every derivation scores as before, without a table of features; as real-valued features they can be
-tuned like the others. All unknown words are one word to these templates, so that IDENTITY has columns too.
+tuned like the others. For these templates all unknown words are the same word, so IDENTITY has columns, too.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from rampion.store.text import Texts
 
 LARGEST = float(np.finfo(np.float32).max)
 
-# The columns of each template, and the moves by which a block shows what stands there.
+# The columns of each template, and the moves in which a derivation shows the columns' values.
 COLUMNS_OF = {
     "P1": (LEARNT[0:1], (STEP,)),
     "W1": (LEARNT[1:2], (STEP,)),
@@ -38,7 +38,7 @@ COLUMNS_OF = {
 
 
 class Share(NamedTuple):
-    """What became of the weights of one template: those that stand in a column, and those that fit no block."""
+    """Counts of the weights of one template: those that are in a column, and those that fit no block."""
 
     columns: tuple[str, ...]
     condensed: int
@@ -46,7 +46,7 @@ class Share(NamedTuple):
 
 
 def condensed(blocks: BlockSet, weights: Mapping[str, float]) -> BlockSet:
-    """The blocks with what sparse weights say of them; real-valued features have no part in it."""
+    """The blocks with the columns of sparse weights. Weights of real-valued features are ignored."""
     own = blocks.blocks
     if own.columns != COLUMNS:
         raise InputError("the blocks are condensed already; take those that the weights were learnt with")
@@ -57,7 +57,7 @@ def condensed(blocks: BlockSet, weights: Mapping[str, float]) -> BlockSet:
         model.assess(everything)
         names, moves = COLUMNS_OF[label]
         values[:, [LEARNT.index(name) for name in names]] = model.local[:, moves]
-    values[BOUNDARY] = 0.0  # fires nothing
+    values[BOUNDARY] = 0.0  # the boundary fires nothing
     with np.errstate(over="ignore"):
         single = np.hstack([own.values, values.astype(np.float32)])
     if not np.isfinite(single).all():
@@ -66,7 +66,7 @@ def condensed(blocks: BlockSet, weights: Mapping[str, float]) -> BlockSet:
 
 
 def shares(blocks: BlockSet, weights: Mapping[str, float]) -> dict[str, Share]:
-    """Of every template that `condensed` knows: how many weights other than 0 it takes, and how many it cannot."""
+    """For every template of `condensed`: how many nonzero weights it puts into columns, and how many it cannot."""
     taken = {label: len(table) for label, table in _tables(blocks, weights).items()}
     given = Counter(name.partition("/")[0] for name in _sparse(weights))
     return {
@@ -76,7 +76,7 @@ def shares(blocks: BlockSet, weights: Mapping[str, float]) -> dict[str, Share]:
 
 
 def _sparse(weights: Mapping[str, float]) -> dict[str, float]:
-    """Those that weigh something."""
+    """The nonzero weights of sparse features. Raise InputError if one of them has no column."""
     found = {name: weight for name, weight in weights.items() if weight and name not in DENSE}
     if strange := next((name for name in found if name.partition("/")[0] not in COLUMNS_OF), None):
         raise InputError(
@@ -89,7 +89,7 @@ def _sparse(weights: Mapping[str, float]) -> dict[str, float]:
 
 
 def _tables(blocks: BlockSet, weights: Mapping[str, float]) -> dict[str, Keys]:
-    """The weights of each template by key; those of features that the blocks cannot fire are left out."""
+    """The weights of each template by key, without features that the blocks cannot fire."""
     rows: dict[str, dict[str, float]] = {}
     for name, weight in _sparse(weights).items():
         rows.setdefault(name.partition("/")[0], {})[name] = weight

@@ -1,4 +1,4 @@
-"""Rescoring of search graphs with features that see the whole text so far, by cube pruning (S9.4)."""
+"""Rescoring of search graphs by cube pruning (S9.4), with features that depend on all earlier words."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 class NonLocal(NamedTuple):
-    """Weights of n-grams, and of triggers: pairs of an earlier word and a word.
+    """Weights of n-grams, and of triggers, which are pairs of an earlier word and a word.
 
     A key is 21 bits a word, each its id + 1, the last word lowest; that of a trigger has TRIGGER set. The bucket of a
     key is the upper 64 - shift bits of its product with MIX; those of bucket h are keys[buckets[h]:buckets[h + 1]].
@@ -45,9 +45,9 @@ class NonLocal(NamedTuple):
     def of(
         cls, ngrams: Mapping[tuple[str, ...], float], triggers: Mapping[tuple[str, ...], float], names: Names
     ) -> NonLocal:
-        """Weights of n-grams of one to three words, and of (earlier word, word); names are the target words.
+        """A table of weights of n-grams (one to three words) and of (earlier word, word). `names` are target words.
 
-        The text begins with <s> and ends with </s>. A feature of a word that has no name can never fire.
+        A text begins with <s> and ends with </s>. Features with a word that is not in `names` never fire.
         """
         for features, sizes in ((ngrams, (1, 2, 3)), (triggers, (2,))):
             for words, weight in features.items():
@@ -70,7 +70,7 @@ class NonLocal(NamedTuple):
 
 
 def _found(features: Mapping[tuple[str, ...], float], names: Names, mark: int) -> Iterator[tuple[int, float]]:
-    """The keys of the features whose words all have names, and their weights."""
+    """The keys and weights of the features whose words are all in `names`."""
     ids = names.find_all(Texts.from_strings(word for words in features for word in words))
     if ids.max(initial=-1) >= (1 << BITS) - 2:
         raise InputError(f"a feature has a word of number {ids.max()}; keys have room for the first {(1 << BITS) - 2}")
@@ -82,7 +82,7 @@ def _found(features: Mapping[tuple[str, ...], float], names: Names, mark: int) -
 
 
 class Work(NamedTuple):
-    """Room for one sentence: its derivations, where those of each node begin, one heap, one text."""
+    """Work arrays for one sentence: its derivations, where those of each node begin, one heap, one text."""
 
     items: NDArray[np.void]
     heap: NDArray[np.void]
@@ -102,11 +102,11 @@ def rescored(
     distinct: bool = False,
     looks: int = LOOKS,
 ) -> Derivations:
-    """The k best derivations by edges and features, if every node keeps n of those that reach it (S9.4).
+    """The k best derivations by the scores of edges and features; every node keeps the n best that reach it (S9.4).
 
-    Exact if n is at least the number of paths. The features may be any function of the words before an edge (<s> first)
-    and those of the edge (at the goal </s> last), called for each edge and each derivation that it continues; that is
-    plain Python, a hundred times as slow.
+    The result is exact if n is at least the number of paths. `features` may be a function of two sequences: the words
+    before an edge (<s> first) and the words of the edge (</s> last at the goal). It is called for each edge and each
+    derivation before it. That is plain Python, and a hundred times slower.
     """
     if min(k, n, looks) < 1:
         raise RecipeError(f"k = {k}, n = {n} and looks = {looks} must be 1 or more")
@@ -132,7 +132,7 @@ def rescored(
 def searched(
     graph: Graph, sentence: int, said: Said, gain: Gain, n: int, most: int
 ) -> Iterator[tuple[float, list[int]]]:
-    """The derivations that the goal keeps, best first: score and options. Nodes keep n, the goal `most` if more."""
+    """The derivations that the goal keeps, best first, as (score, options). The goal keeps max(n, most)."""
     first, last = graph.bounds[sentence : sentence + 2].tolist()
     bounds = graph.edge_bounds[first : last + 1].tolist()
     edges = slice(bounds[0], bounds[-1])
@@ -172,7 +172,7 @@ def searched(
 
 
 def _by_hand(graph: Graph, said: Said, gain: Gain, k: int, n: int, distinct: bool, most: int) -> Derivations:
-    """As the kernel does it, with features that are a function."""
+    """The search of the kernel, with features that are a function."""
     bounds, step_bounds, steps, scores = [0], [0], list[int](), list[float]()
     for s in range(len(graph.bounds) - 1):
         texts = set[tuple[int, ...]]()

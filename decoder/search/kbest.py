@@ -1,4 +1,4 @@
-"""The best derivations of a search graph: exact, lazy, in one order on every machine; distinct in words if wanted."""
+"""The k best derivations of a search graph: exact, lazy, in the same order on every machine, distinct if wanted."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _Cell = TypeVar("_Cell", bound=np.generic)
 
 
 class Said(NamedTuple):
-    """What options say: option o the words words[bounds[p]:bounds[p + 1]] of its phrase p = phrases[o].
+    """The words of options: option o has the words[bounds[p]:bounds[p + 1]] of its phrase p = phrases[o].
 
-    A phrase beyond those with bounds, the i-th beyond, is the one word others[i].
+    Phrases with higher ids than these are single words: the i-th of them is others[i].
     """
 
     phrases: Ids
@@ -44,9 +44,9 @@ NOBODY = Said(np.zeros(0, np.uint32), np.zeros(0, np.uint32), np.zeros(1, np.int
 
 
 def said(options: Options, blocks: Blocks, surfaces: Ids) -> Said:
-    """What a batch's options say; surfaces[w] is word w of the batch in target ids: an identity block says it.
+    """The words of a batch's options. surfaces[w] is word w of the batch as a target id, which IDENTITY copies.
 
-    Two words that are spelt alike must have the same id, whatever language they come from.
+    Words that are spelt alike must have the same id, in both languages.
     """
     phrases = blocks.targets[options.blocks]
     spans = np.repeat(np.arange(len(options.spans) - 1), np.diff(options.spans))
@@ -56,7 +56,7 @@ def said(options: Options, blocks: Blocks, surfaces: Ids) -> Said:
 
 
 class Work(NamedTuple):
-    """Room for one sentence: its derivations and the next of each, the heaps of its edges, its nodes, and texts."""
+    """Work arrays for one sentence: its derivations and the next of each, the heaps of its edges, its nodes, texts."""
 
     items: NDArray[np.void]
     nexts: Ids
@@ -70,8 +70,8 @@ class Work(NamedTuple):
 def kbest(graph: Graph, k: int, distinct: Said | None = None, looks: int = LOOKS) -> Derivations:
     """The k best derivations of every sentence, or all if there are fewer.
 
-    `distinct`: only the best of those that say the same words. At most looks * k are looked at then, so there may be
-    fewer than k of them.
+    With `distinct`, only the best derivation of every text is returned. At most looks * k derivations are examined, so
+    there may be fewer than k.
     """
     if k < 1 or looks < 1:
         raise RecipeError(f"the {k} best of {looks} * {k} derivations are none; k and looks must be 1 or more")
@@ -100,15 +100,15 @@ def widest(graph: Graph) -> tuple[int, int]:
 
 
 def said_room(scale: int, distinct: bool) -> tuple[Ids, Offsets, Ids]:
-    """Where texts are compared, with room for 256 * scale of them: words, word_bounds and seen."""
+    """Work arrays to compare up to 256 * scale texts: words, word_bounds and seen."""
     size = 256 * scale if distinct else 0
     return np.empty(32 * size, np.uint32), np.zeros(size + 1, np.int64), np.empty(2 * size, np.uint32)
 
 
 def filled(sentences: int, k: int, attempt: Callable[[int, int, Derivations], int]) -> Derivations:
-    """What `attempt(scale, start, found)` finds: it fills in sentences from `start` on and returns how many are done.
+    """Call `attempt(scale, start, found)`, which fills in sentences from `start` on and returns how many are done.
 
-    While not all are, some room was full: the scale and the room of what it fills are doubled.
+    While some are missing, an array was full: the scale and the size of `found` are doubled.
     """
     bounds, step_bounds = np.zeros(sentences + 1, np.int64), np.zeros(1, np.int64)
     steps, scores = np.zeros(0, np.uint32), np.zeros(0)
@@ -125,7 +125,7 @@ def filled(sentences: int, k: int, attempt: Callable[[int, int, Derivations], in
 
 
 def _grown(cells: NDArray[_Cell], size: int) -> NDArray[_Cell]:
-    """The cells, and room up to `size`."""
+    """The cells, extended to `size`."""
     room = np.empty(size, cells.dtype)
     room[: len(cells)] = cells
     return room

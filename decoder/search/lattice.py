@@ -1,8 +1,8 @@
-"""Search graphs as lattices: files of them, what their paths weigh, and smaller ones.
+"""Search graphs as lattices: files, scores of paths, posteriors, and pruning.
 
-As text, a line `sentence NODES EDGES` opens each sentence; then comes a line for each edge, ordered by the node that it
-leads to: ORIGIN TARGET SCORE WORDS, where WORDS may be none. Node 0 is where the sentence starts, the last its goal.
-A name in .lattice is a binary file of the same, mapped into memory.
+In a text file, a sentence begins with a line `sentence NODES EDGES`. A line for each edge follows, sorted by the node
+that it leads to: ORIGIN TARGET SCORE WORDS, where WORDS may be empty. Node 0 is the start, the last node the goal.
+A file whose name ends in .lattice is binary, and mapped into memory.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ NONE: NDArray[np.uint32] = np.zeros(0, np.uint32)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lattice:
-    """Graphs whose edges say phrases: option o says phrases[o]."""
+    """Graphs with phrases on their edges: option o has the text phrases[o]."""
 
     graph: Graph
     phrases: Texts
@@ -45,7 +45,7 @@ class Lattice:
 
     @classmethod
     def of(cls, graph: Graph, said: Said, names: Names) -> Lattice:
-        """The search graph on its own, without options and blocks; names are those of the words said."""
+        """A search graph with texts in place of options and blocks. `names` are those of its words."""
         speaks = graph.options != NOTHING
         used, places = np.unique(said.phrases[graph.options[speaks]], return_index=True)
         words = names.texts()
@@ -74,12 +74,12 @@ class Lattice:
         return cls(whole, Texts.join([part.phrases for part in parts]))
 
     def said(self, names: Names) -> Said:
-        """What the edges say, in ids of names, which meet new words."""
+        """The words of the edges as ids of `names`. New words are added to `names`."""
         words, bounds = names.tokens(self.phrases)
         return Said(np.arange(len(self.phrases), dtype=np.uint32), words, bounds, np.zeros(0, np.uint32))
 
     def texts(self, derivations: Derivations) -> Texts:
-        """What the derivations say."""
+        """The texts of the derivations."""
         phrases = list(self.phrases)
         steps = derivations.steps.tolist()
         rows = pairwise(derivations.step_bounds.tolist())
@@ -87,7 +87,7 @@ class Lattice:
 
 
 def write(path: FilePath, lattice: Lattice) -> None:
-    """As text, or binary for a name in .lattice."""
+    """Write a file: binary if the name ends in .lattice, else text."""
     graph, phrases = lattice.graph, lattice.phrases
     if str(path).endswith(ENDING):
         arrays: list[NDArray[Any]] = [*graph, phrases.blob, phrases.bounds]
@@ -110,7 +110,7 @@ def write(path: FilePath, lattice: Lattice) -> None:
 
 
 def read(path: FilePath) -> Lattice:
-    """The lattices of a file, text (also packed) or binary."""
+    """Read a file, which may be text (also compressed) or binary."""
     if not head(path).startswith(container.NAME):
         return _Reader(path).lattice()
     arrays, _ = container.read(path, KIND)
@@ -124,18 +124,18 @@ def read(path: FilePath) -> Lattice:
 
 
 def _mistake(lattice: Lattice) -> str:
-    """What a binary lattice has wrong, nothing if all is well."""
+    """The defect of a binary lattice, as part of a sentence; "" if it has none."""
     graph, texts = lattice.graph, lattice.phrases
     sizes = (len(graph.edge_bounds) - 1, len(graph.origins), len(texts.blob))
     for bounds, size in zip((graph.bounds, graph.edge_bounds, texts.bounds), sizes, strict=True):
         if not len(bounds) or bounds[0] != 0 or bounds[-1] != size or (np.diff(bounds) < 0).any():
             return "its bounds do not fit what they bound"
     if not len(graph.origins) == len(graph.options) == len(graph.scores):
-        return "its edges have origins, options and scores of different numbers"
+        return "its numbers of origins, options and scores differ"
     if ((graph.origins < _starts(graph)) | (graph.origins >= targets(graph))).any():
         return "it has an edge that does not lead forward"
     if ((graph.options >= len(texts)) & (graph.options != NOTHING)).any():
-        return "it has an edge that says a phrase it does not have"
+        return "it has an edge with a phrase that it does not have"
     if not np.isfinite(graph.scores).all():
         return "it has a score that is no finite number"
     try:
@@ -238,7 +238,7 @@ def paths(graph: Graph) -> list[int]:
 
 
 def distances(graph: Graph, soft: bool = False) -> tuple[Reals, Reals]:
-    """The best score of all paths from the start to each node, and on to the goal; soft: the log of their sum."""
+    """The best scores of paths from the start to each node, and from it to the goal; if soft, the logs of sums."""
     return _distances(graph, graph.scores, soft)
 
 
@@ -249,7 +249,7 @@ def _distances(graph: Graph, scores: Reals, soft: bool) -> tuple[Reals, Reals]:
 
 
 def _gaps(graph: Graph, soft: bool) -> Reals:
-    """What the paths over each edge lack of what all paths of its sentence weigh; -inf if there are none."""
+    """The score of the paths over each edge minus the score of all paths of its sentence; -inf if there are none."""
     forward, backward = distances(graph, soft)
     whole = backward[_starts(graph)]
     whole[np.isneginf(whole)] = 0.0
@@ -262,14 +262,14 @@ def _starts(graph: Graph) -> NDArray[np.int64]:
 
 
 def posteriors(graph: Graph) -> Reals:
-    """The share of each edge: of the exp of all paths of its sentence, those over the edge."""
+    """The posterior of each edge: the sum of exp(score) of the paths over it, divided by that of all paths."""
     return np.exp(_gaps(graph, True))
 
 
 def pruned(graph: Graph, margin: float = inf, posterior: float = 0.0) -> Graph:
-    """Without the edges of which no path comes within `margin` of the best one, or of a smaller posterior.
+    """Remove edges whose best path is more than `margin` below the best one, or whose posterior is below `posterior`.
 
-    The best path stays, and nothing that is on no path from the start to the goal.
+    The best path stays. Edges that are on no path from the start to the goal are removed, too.
     """
     if not (margin >= 0.0 and 0.0 <= posterior <= 1.0):
         raise RecipeError(f"margin {margin} and posterior {posterior}: expected 0 or more, and 0 to 1")
@@ -292,7 +292,7 @@ def pruned(graph: Graph, margin: float = inf, posterior: float = 0.0) -> Graph:
 
 
 def sampled(graph: Graph, n: int, seed: int = 0) -> Derivations:
-    """Derivations drawn n times for each sentence that has any, each with its share of the exp of the scores."""
+    """Draw n derivations for each sentence that has any, each with a probability in proportion to exp(score)."""
     graph = pruned(graph)
     forward, _ = distances(graph, True)
     shares = np.exp(forward[graph.origins] + graph.scores - forward[targets(graph)])

@@ -1,4 +1,4 @@
-"""What weights say of blocks: a score of every block for every way to come, computed once per weight vector."""
+"""Scores of blocks under a weight vector: one for every block and every kind of move, computed once per vector."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ Ids = NDArray[np.uint32]
 FLUENCY = ("LM", "LMFirst", "LMRest")
 DISTORTION = ("JumpOut", "JumpIn")
 MUTE = Table(1, np.zeros(1, UNIGRAM), np.zeros(1, GRAM))
-ROOM = 2.5  # slots a feature: most keys that a search asks for are in no table, and a crowded one says so late
-SIFT = 0.4  # bytes a slot of the sifter
+ROOM = 2.5  # slots per feature: most keys that a search looks up are missing, which a crowded table finds out slowly
+SIFT = 0.4  # bytes of the sifter per slot
 KINDS = 4  # STEP, OPEN (and REOPEN), FILL, CLOSE
 
 
@@ -39,12 +39,12 @@ class _Room(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Model:
-    """A weight vector, and what has been computed from it.
+    """A weight vector, and the scores that have been computed from it.
 
-    local[b, k] is what block b brings when it comes by move k, NaN where no one has asked yet; what a language model
-    says of a block's words by themselves is in it, and the part of its first words, which neighbours change, in
-    heads[b]. `single` and `pair` are scores in Python, of a block and of two neighbouring blocks: the first is asked
-    once a block, the second makes the search itself run in plain Python, hundreds of times slower.
+    local[b, k] is the score of block b after a move of kind k, NaN where it has not been computed. It includes the
+    language model's score of the block's words alone; heads[b] is the part of its first words, whose scores depend on
+    the words before. `single` and `pair` are Python functions that score a block and two neighbouring blocks. `single`
+    runs once per block; `pair` makes the search itself run in plain Python, hundreds of times slower.
     """
 
     blocks: Blocks
@@ -82,8 +82,15 @@ class Model:
         single: Callable[[int], float] | None = None,
         pair: Callable[[int, int], float] | None = None,
     ) -> Model:
-        """`mask` has a bit for each template of templates.NAMES, `keys` the weights of what they fire, `dense` those of
-        the real-valued features by name. spoken[w] is the word of the language model that target word w is."""
+        """Make a model.
+
+        mask    a bit for each template of templates.NAMES
+        keys    the weights of the templates' features
+        dense   the weights of the real-valued features, by name
+        spoken  the id of every target word in the language model
+        single  scores a block: the user's templates
+        pair    scores two neighbouring blocks: the user's templates of pairs (slow)
+        """
         if (lm is None) != (spoken is None):
             raise InputError("a language model needs the ids of its words, and they need the model; give both or none")
         if lm is None and (missing := [name for name in FLUENCY if dense.get(name)]):
@@ -116,7 +123,7 @@ class Model:
         )  # fmt: skip
 
     def assess(self, asked: Ids) -> None:
-        """Fill local for these blocks; one thread at a time."""
+        """Compute local for these blocks. Only one thread may call this at a time."""
         with self.lock:
             asked = asked[np.isnan(self.local[asked, 0])]
             done, size, past = 0, 512, self.lm.order - 1
@@ -132,7 +139,7 @@ class Model:
 
 
 def _roomy(keys: Keys) -> NDArray[Any]:
-    """A copy of the table for those who look up only; refuses weights that are no numbers, set behind its back."""
+    """A copy of the table for fast look-ups. Raise InputError if a weight is not finite."""
     slots = keys.slots
     if not (finite := np.isfinite(slots["weight"])).all():
         bad = slots[int(np.argmin(finite))]

@@ -1,4 +1,4 @@
-"""What the search space can say at best: the block sequences of highest BLEU (S10.4), and bags of blocks (S10.7)."""
+"""Oracles: the block sequences of highest BLEU in the search space (S10.4), and bags of blocks (S10.7)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from rampion.threads import in_order
 Offsets = NDArray[np.int64]
 Ids = NDArray[np.uint32]
 
-SHARD = 64  # sentences of one call, whatever the number of threads
+SHARD = 64  # sentences of one call of the kernel, for any number of threads
 BAG = ("P1", "W1")  # the templates that a bag of blocks fires
 BREVITIES = ("clipped", "unclipped", "bp+1", "nobp")  # the kernel's codes
 
@@ -46,7 +46,7 @@ class Truth(NamedTuple):
     """The references of a batch in target word ids; words that the vocabulary lacks follow it, all below `size`.
 
     The references of sentence s are segments[s] to segments[s + 1], reference r is words[bounds[r]:bounds[r + 1]].
-    surfaces[w] is the source word w of the batch as a target word: what the identity block says there.
+    surfaces[w] is source word w of the batch as a target word, which IDENTITY copies.
     """
 
     words: Ids
@@ -57,7 +57,7 @@ class Truth(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """An Oracle as the kernel reads it."""
+    """The settings of an Oracle for the kernel."""
 
     beam: int
     best: int
@@ -67,7 +67,7 @@ class Limits(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Room for the largest sentence of a shard."""
+    """Work arrays for the largest sentence of a shard."""
 
     local: Ids
     at: Ids
@@ -92,7 +92,7 @@ class Found(NamedTuple):
 
 
 def truth(sources: Texts, references: References, target: Names) -> Truth:
-    """Source sentences and references, split at whitespace, as ids that tell equal words."""
+    """Source sentences and references as ids, split at whitespace. Equal words have equal ids."""
     if len(references) != len(sources):
         raise InputError(
             f"{len(sources)} source sentences, but references of {len(references)}; give each sentence its references"
@@ -110,7 +110,7 @@ def truth(sources: Texts, references: References, target: Names) -> Truth:
 
 @dataclass(frozen=True, slots=True)
 class Oracle:
-    """A search for the `best` sequences of highest BLEU+1; prefixes are held to reference lengths in proportion."""
+    """A search for the `best` sequences of highest BLEU+1. Prefixes are compared with scaled reference lengths."""
 
     beam: int = 100
     best: int = 5
@@ -131,7 +131,7 @@ class Oracle:
         threads: int = 1,
         progress: Callable[[int], None] | None = None,
     ) -> Derivations:
-        """V_K of every sentence with its BLEU, ties as the search met them; `progress` hears how many are done."""
+        """V_K of every sentence with its BLEU, ties in the order of the search; `progress` receives counts of sentences."""
         count = len(sentences.bounds) - 1
         if len(truth.surfaces) != len(sentences.words) or len(truth.segments) != count + 1:
             raise InputError(
@@ -177,7 +177,7 @@ class Oracle:
             np.empty(int(np.diff(ends).max()), PHRASE),
             np.empty(stacks * (2 * longest + 16)),
             np.empty(stacks, STACK),
-            np.empty(slots + room, ENTRY),  # and room to sort in
+            np.empty(slots + room, ENTRY),  # with space to sort in
             np.empty(slots, HYPOTHESIS),
             np.empty((slots, ORDER * reference // 64 + 1), np.uint64),
         )
@@ -191,7 +191,7 @@ class Oracle:
         )
 
     def _joined(self, parts: list[Found]) -> Derivations:
-        """The parts in order, every sequence scored by the metric itself, and the best of each sentence first."""
+        """The parts in order. Sequences are scored by the metric, and the best of each sentence comes first."""
         bounds = chained(part.bounds for part in parts)
         kept = [int(part.bounds[-1]) for part in parts]
         step_bounds = chained(part.step_bounds[: n + 1] for part, n in zip(parts, kept, strict=True))
@@ -209,10 +209,10 @@ class Oracle:
 
 
 def bag(sentences: Sentences, options: Options, seed: int, first: int = 0) -> Derivations:
-    """One random block of every span that any block matches (S10.7), as one sequence a sentence, worth 0.
+    """A bag for each sentence: a random block of every span that any block matches (S10.7), as a derivation of score 0.
 
-    Only the templates of BAG mean anything of it: the spans overlap. `first` is the number of the first sentence
-    among all, so that batches change nothing of what is drawn.
+    Only the templates of BAG make sense for a bag, because spans overlap. `first` is the number of the first sentence
+    among all, so that the random choices do not depend on the batches.
     """
     cells = np.flatnonzero(np.diff(options.spans))
     sizes = np.diff(options.spans)[cells].astype(np.uint64)
@@ -226,7 +226,7 @@ def bag(sentences: Sentences, options: Options, seed: int, first: int = 0) -> De
 
 
 def _mixed(state: Any) -> NDArray[np.uint64]:
-    """SplitMix64: every bit of the state moves every bit of the result (Steele, Lea and Flood 2014)."""
+    """SplitMix64: every bit of the state affects every bit of the result (Steele, Lea and Flood 2014)."""
     z = np.atleast_1d(state) + np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

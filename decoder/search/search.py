@@ -1,4 +1,4 @@
-"""Beam search with cube pruning: sentences and their options to the graph of what is worth saying (S10.1)."""
+"""Beam search with cube pruning (S10.1): from sentences and their options to search graphs."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from rampion.errors import InputError, RecipeError
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
-CAP = 512  # words of a sentence: packed states have room for 1023
+CAP = 512  # the most words of a sentence; packed states could hold 1023
 EVERYTHING = sys.maxsize
-LEAST, MOST = 1 << 12, 1 << 16  # room for nodes that a search begins with
+LEAST, MOST = 1 << 12, 1 << 16  # bounds of the initial number of nodes of a search's arrays
 
 OPTION = np.dtype([
     ("look", "u8"), ("head", "f8"),
@@ -39,8 +39,11 @@ GRID = np.dtype([
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """How far the search looks. Each stack keeps the `beam` best of about `pops` cells scored; no cell is scored that
-    promises less than the best by more than `threshold`, and none kept that scores so."""
+    """The settings of a search.
+
+    Each stack scores about `pops` cells, and keeps the `beam` best. A cell whose estimate is more than `threshold`
+    below the best is not scored, and a cell whose score is, is not kept.
+    """
 
     beam: int = 100
     pops: int = 1000
@@ -58,7 +61,7 @@ class Search:
 
     @classmethod
     def exact(cls, reordering: Reordering = Reordering()) -> Search:  # noqa: B008
-        """No pruning: for small inputs."""
+        """A search without pruning, for small inputs."""
         return cls(EVERYTHING, EVERYTHING, reordering=reordering)
 
     @property
@@ -71,7 +74,7 @@ class Search:
 
 
 class Work(NamedTuple):
-    """Work arrays of one thread."""
+    """The work arrays of one thread."""
 
     options: NDArray[np.void]
     tips: NDArray[np.uint32]
@@ -102,9 +105,9 @@ class Work(NamedTuple):
 
     @classmethod
     def of(cls, room: int, cells: int, words: int, longest: int, options: int, past: int) -> Work:
-        """For sentences of so many words and options and a language model that looks at so many words of the past.
+        """Work arrays for sentences of up to `words` words and `options` options, and a language model of `past` words.
 
-        `room`, a power of two, says how much a search may keep, and `cells`, another, what a stack chooses from.
+        `room` is the number of nodes that a search can keep, `cells` that of the cells of a stack; both are powers of 2.
         """
 
         def ids(size: int) -> NDArray[np.uint32]:
@@ -129,7 +132,7 @@ class Work(NamedTuple):
 
 
 def search(sentences: Sentences, options: Options, model: Model, settings: Search) -> Graph:
-    """The graph of one batch."""
+    """The search graph of one batch."""
     lengths = np.diff(sentences.bounds)
     if len(lengths) and lengths.max() > CAP:
         s = int(np.argmax(lengths > CAP))
@@ -164,7 +167,7 @@ def _cut(graph: Graph, nodes: int, edges: int) -> Graph:
 
 
 def _longer(graph: Graph, room: int) -> Graph:
-    """The same with room for so many nodes and edges."""
+    """The same graph in arrays for `room` nodes and edges."""
     longer = _room(len(graph.bounds) - 1, room)
     longer.bounds[:] = graph.bounds
     longer.edge_bounds[: len(graph.edge_bounds)] = graph.edge_bounds

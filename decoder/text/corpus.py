@@ -114,7 +114,7 @@ class Corpus:
     def load(cls, folder: files.FilePath, pair: str | None = None) -> Corpus:
         """Read the corpus of a folder. `pair` (SRC-TGT) names the languages if the file names are ambiguous.
 
-        A side may be one of several versions: the pair ar-en.kjv means the training text train.en.kjv and the test test.en.
+        A side may be one of several versions: the pair ar-en.kjv means training on train.en.kjv and testing on test.en.
         """
         found = _Folder(Path(folder))
         source, target = found.sides(pair)
@@ -156,7 +156,7 @@ class _Folder:
             self.files[name] = file
 
     def sides(self, pair: str | None) -> tuple[str, str]:
-        """Source and target, from the first of: `pair`, the file `pair`, the alignment, references, the folder's name."""
+        """Source and target, from `pair`, the file `pair`, the alignment, the references, or the folder's name."""
         if pair is not None:
             return split_pair(pair)
         if PAIR in self.files:
@@ -399,7 +399,7 @@ def prepare(
     lower: bool = False,
     tick: Tick = lambda _: None,
 ) -> tuple[Corpus, list[Dropped]]:
-    """A cleaned corpus, and counts of dropped pairs. If dev or test is None, `aside` pairs of train become that part."""
+    """A cleaned corpus, and counts of dropped pairs. A part that is None gets `aside` pairs of the training text."""
     if len(parts[0].targets) != 1:
         raise InputError(f"found {len(parts[0].targets)} translations to train on; expected one; join the files first")
     dev, test = (None if part is None else words(part, languages, tokeniser, lower, tick) for part in parts[1:])

@@ -225,7 +225,7 @@ def test_what_is_not_of_the_text_is_refused():
         usual.leaving_out(*corpus).decode(["a b", "b", "a"], START, 1)
     with pytest.raises(InputError, match="segment 3: there are 3 pairs to leave out"):
         usual.leaving_out(*corpus).decode([*source, "a"], START, 1)
-    with pytest.raises(InputError, match="the target of pair 1 has the word 'D', which the blocks have never met"):
+    with pytest.raises(InputError, match="target of pair 1 has the word 'D', which is not in the blocks' vocabulary"):
         usual.leaving_out(source, Texts.from_strings(["A B", "A D", "B"]), points)
     others = Texts.from_strings(["b a"]), Texts.from_strings(["B A"]), Alignment.of([[(0, 0), (1, 1)]])
     with pytest.raises(InputError, match="pair 0: holds phrases that the blocks do not"):
