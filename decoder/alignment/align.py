@@ -113,8 +113,8 @@ class Aligner:
 
     @classmethod
     def train(
-        cls, source: Texts | Tokenised, target: Texts | Tokenised, *, rounds: tuple[int, int] = ROUNDS, threads: int | None = None,
-        watch: Watch | None = None,
+        cls, source: Texts | Tokenised, target: Texts | Tokenised, *, rounds: tuple[int, int] = ROUNDS,
+        threads: int | None = None, watch: Watch | None = None,
     ) -> Aligner:  # fmt: skip
         """Train on parallel texts. `rounds` are the numbers of rounds of Model 1 and of the HMM."""
         left, right = Tokenised.of(source), Tokenised.of(target)
@@ -132,8 +132,9 @@ class Aligner:
             return cls(left.names, right.names, *_pruned(*table, directions))
 
     def align(
-        self, source: Texts | Tokenised, target: Texts | Tokenised, *, method: str = METHODS[-1], threads: int | None = None
-    ) -> Alignment:
+        self, source: Texts | Tokenised, target: Texts | Tokenised, *, method: str = METHODS[-1],
+        threads: int | None = None,
+    ) -> Alignment:  # fmt: skip
         """Align each pair of sentences; `method` symmetrises the two directions."""
         left, right = (
             Words(side.numbered(_copy(names)), side.bounds)

@@ -75,7 +75,7 @@ def estimate(
 
 
 def _padded(texts: Texts | Tokenised, vocabulary: Names) -> tuple[Ids, Numbers]:
-    """The sentences between their marks, one after another, and the place of every word in its sentence."""
+    """The sentences with their marks <s> and </s>, joined, and the index of every word in its sentence."""
     text = Tokenised.of(texts)
     ids, bounds = text.numbered(vocabulary), text.bounds
     for at in np.flatnonzero((ids == BEGIN) | (ids == END))[:1].tolist():

@@ -131,7 +131,7 @@ class Oracle:
         threads: int = 1,
         progress: Callable[[int], None] | None = None,
     ) -> Derivations:
-        """V_K of every sentence with its BLEU, ties in the order of the search; `progress` receives counts of sentences."""
+        """V_K of every sentence with its BLEU, ties in the order of the search; `progress` counts sentences."""
         count = len(sentences.bounds) - 1
         if len(truth.surfaces) != len(sentences.words) or len(truth.segments) != count + 1:
             raise InputError(

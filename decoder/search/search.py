@@ -107,7 +107,7 @@ class Work(NamedTuple):
     def of(cls, room: int, cells: int, words: int, longest: int, options: int, past: int) -> Work:
         """Work arrays for sentences of up to `words` words and `options` options, and a language model of `past` words.
 
-        `room` is the number of nodes that a search can keep, `cells` that of the cells of a stack; both are powers of 2.
+        `room` is the number of nodes that a search can keep, `cells` those of a stack; both are powers of two.
         """
 
         def ids(size: int) -> NDArray[np.uint32]:
