@@ -33,7 +33,7 @@ test-long: .venv/installed
 
 coverage: .venv/installed .venv/coverage
 	@rm -f build/coverage*
-	@COVERAGE_PROCESS_START=pyproject.toml $(PYTEST)
+	@COVERAGE_PROCESS_START=$$PWD/pyproject.toml COVERAGE_FILE=$$PWD/build/coverage $(PYTEST)
 	@$(BIN)/coverage combine -q
 	@$(BIN)/coverage report
 
@@ -67,8 +67,7 @@ clean:
 	@touch $@
 
 .venv/coverage: .venv/made
-	@$(PIP) 'coverage>=7.10'
-	@echo 'import coverage; coverage.process_startup()' > "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/coverage.pth"
+	@$(PIP) 'coverage>=7.17'
 	@touch $@
 
 .venv/checkers: .venv/made pyproject.toml
