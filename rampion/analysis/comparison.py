@@ -13,6 +13,7 @@ from rampion.analysis.significance import bootstrap, paired_bootstrap, randomisa
 from rampion.errors import InputError
 from rampion.metrics import Column, Metric
 from rampion.metrics import metric as named
+from rampion.metrics.base import decimals
 from rampion.store.candidates import Candidates
 from rampion.store.features import Weights
 from rampion.store.text import References, Texts
@@ -94,11 +95,12 @@ class Comparison(Mapping[str, Compared]):
 
     def __repr__(self) -> str:
         rows = [[self.metric, "score", "95% interval", "difference", "p "]]
+        d = decimals(one.score for one in self.systems.values())
         for one in self.systems.values():
             tested = ["", ""]
             if one.difference is not None and one.p is not None:
-                tested = [f"{one.difference:+.2f}", f"{one.p:.4f}{'*' if one.p < LEVEL else ' '}"]
-            rows.append([one.name, f"{one.score:.2f}", f"[{one.low:.2f}, {one.high:.2f}]", *tested])
+                tested = [f"{one.difference:+.{d}f}", f"{one.p:.4f}{'*' if one.p < LEVEL else ' '}"]
+            rows.append([one.name, f"{one.score:.{d}f}", f"[{one.low:.{d}f}, {one.high:.{d}f}]", *tested])
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = [
             "  ".join([cells[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(cells[1:], widths[1:], strict=True))])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Protocol
 
@@ -193,3 +193,8 @@ class Metric(Protocol):
 def rate(edits: NDArray[Any], lengths: NDArray[Any]) -> NDArray[np.float64]:
     """Edits per reference word; against an empty reference any edit is an error rate of 1."""
     return np.where(lengths > 0, edits / np.where(lengths > 0, lengths, 1), edits > 0)
+
+
+def decimals(scores: Iterable[float]) -> int:
+    """How many decimals to print scores with: more on a scale from 0 to 1 than on one to 100."""
+    return 4 if max(map(abs, scores), default=0.0) < 2 else 2

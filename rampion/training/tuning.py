@@ -19,6 +19,7 @@ from rampion.losses.contrast import MODEL
 from rampion.losses.expectation import Expectation
 from rampion.metrics import Column, Metric
 from rampion.metrics import metric as named
+from rampion.metrics.base import decimals
 from rampion.metrics.judging import Batch, Forms, Judge, Stakes, totals, unjudged
 from rampion.protocols import Decoder, ListPolicy
 from rampion.store.candidates import Candidates
@@ -94,8 +95,10 @@ class Tuned:
     shrunk: float
 
     def __repr__(self) -> str:
-        held = f", held out {self.dev.before.chosen:.2f} -> {self.dev.after.chosen:.2f}" if self.dev else ""
-        scores = f"{self.metric} {self.before.chosen:.2f} -> {self.after.chosen:.2f}, oracle {self.after.oracle:.2f}"
+        d = decimals([self.before.chosen, self.after.chosen, self.after.oracle])
+        held = f", held out {self.dev.before.chosen:.{d}f} -> {self.dev.after.chosen:.{d}f}" if self.dev else ""
+        scores = f"{self.metric} {self.before.chosen:.{d}f} -> {self.after.chosen:.{d}f}"
+        scores += f", oracle {self.after.oracle:.{d}f}"
         return f"Tuned({scores}{held}; {self.weights!r})"
 
     def summary(self) -> str:
@@ -123,8 +126,9 @@ class Tuned:
             ("tuned weights", [after.chosen for _, after in stands]),
             ("best in the lists", [after.oracle for _, after in stands]),
         ]
+        d = decimals(score for _, scores in rows for score in scores)
         lines = [f"{self.metric:17}" + "".join(f"{head:>10}" for head in heads)]
-        lines += [f"{name:17}" + "".join(f"{score:10.2f}" for score in scores) for name, scores in rows]
+        lines += [f"{name:17}" + "".join(f"{score:10.{d}f}" for score in scores) for name, scores in rows]
         return "\n".join(lines)
 
     def save(self, path: FilePath) -> None:

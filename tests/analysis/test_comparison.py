@@ -62,6 +62,7 @@ def test_a_metric_column_needs_no_references():
     found = rampion.compare({"first": None, "best": {"x": 1.0}}, metric="metric:ok", lists=lists)
     assert (found["first"].score, found["best"].score, found["best"].difference) == (0, 1, 1)
     assert found["best"].p == 2 / 2**8
+    assert "1.0000" in repr(found), "a scale from 0 to 1 has four decimals"
 
 
 @pytest.mark.parametrize(
