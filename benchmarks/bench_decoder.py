@@ -97,7 +97,7 @@ def measure(name: str, system: BlockDecoder, dev: Parallel, test: Parallel) -> N
         return 100 * float(np.concatenate(list(found)).mean())
 
     def tuned() -> Weights:
-        lines, recipe = list(dev.source), RECIPES["mira"].set(iterations=ITERATIONS, k=K)
+        lines, recipe = dev.source, RECIPES["mira"].set(iterations=ITERATIONS, k=K)
         arbiter = judge(system.decode(lines, start, K), dev.references, recipe.metric, recipe.alpha)
         return train(recipe, system, lines, arbiter, start)
 

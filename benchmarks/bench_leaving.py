@@ -48,7 +48,7 @@ class Decoding:
         self.clocked("scores of blocks", lambda: model.assess(batch.options.blocks))
         graph = self.clocked("search", lambda: search(batch.sentences, batch.options, model, system.settings))
         best = self.clocked("lists", lambda: system.kbest(batch, graph, K))
-        self.clocked("features, texts", lambda: system.tell(batch, best))
+        self.clocked("features, texts", lambda: system.decoded(batch, best))
         self.score += float(best.scores[best.bounds[:-1][np.diff(best.bounds) > 0]].sum())
 
 

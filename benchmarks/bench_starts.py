@@ -47,7 +47,7 @@ def main() -> None:
     recipe = scaled(RECIPES["rampion"], shop.stock.scale, len(dev))
     arbiter = judge(Texts.from_strings(map(str, range(len(dev)))), dev.references, recipe.metric, recipe.alpha)
     ends = {label: Weights.from_dict(outcome.weights) for label, (outcome,) in rows.items()}
-    lists = {label: decoded(decoder, list(dev.source), end, recipe.k).distinct() for label, end in ends.items()}
+    lists = {label: decoded(decoder, dev.source, end, recipe.k).distinct() for label, end in ends.items()}
     for pair in combinations(ends, 2):
         batch = arbiter.batch(lists[pair[0]].merge(lists[pair[1]]))
         first, last = (ends[label].onto(batch.candidates.features) for label in pair)

@@ -1,10 +1,13 @@
-"""The bundled decoder: a block set, perhaps a language model, and settings; to rampion one more Decoder."""
+"""The bundled decoder: a block set, perhaps a language model, and settings. It lists candidates with names or keys."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import json
+import zlib
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from hashlib import sha256
 from os import PathLike
 from typing import NamedTuple, TypeVar
 
@@ -18,15 +21,15 @@ from rampion.decoder.models.blocks import COLUMNS, LEARNT, BlockSet
 from rampion.decoder.models.leave_one_out import STANDARD, LeftOut, Penalty
 from rampion.decoder.models.lm import Lm
 from rampion.decoder.models.options import Derivations, Graph, Options, Sentences
-from rampion.decoder.search.candidates import Told, candidates
+from rampion.decoder.search.candidates import candidates
 from rampion.decoder.search.kbest import Said, kbest, said
 from rampion.decoder.search.lattice import Lattice
 from rampion.decoder.search.model import FLUENCY, Model
-from rampion.decoder.search.oracle import Oracle, truth
+from rampion.decoder.search.oracle import BAG, Oracle, bag, truth
 from rampion.decoder.search.search import Search, search
 
 from rampion.errors import RecipeError
-from rampion.sets.records import Keyed, Weighing
+from rampion.sets.records import DecodedBatch, Keyed, Weighing
 from rampion.store.candidates import Candidates
 from rampion.store.features import Weights
 from rampion.store.keys import Keys
@@ -83,6 +86,15 @@ T = TypeVar("T")
 Progress = Callable[[int], None]  # told how many sentences are done
 
 
+class _Weighed(NamedTuple):
+    """The model of these weights."""
+
+    table: Keys
+    edition: int
+    own: dict[str, float]
+    model: Model
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class BlockDecoder:
     """Decodes with the features asked for; the same lists for any number of threads."""
@@ -98,9 +110,11 @@ class BlockDecoder:
     progress: Progress | None = None
     left_out: LeftOut | None = None  # segment n without the counts of its pair n
     span: tuple[int, int] | None = None  # of the segments only those from here to before there
+    criterion: Oracle = field(default_factory=Oracle)  # what looks for truths, with the decoder's own reordering
     names: tuple[str, ...] = field(init=False)
     templates: Templates = field(init=False)
     _lm_words: Ids = field(init=False)  # target words as the language model knows them
+    _last: list[_Weighed] = field(default_factory=list, init=False, repr=False)  # none, or one
 
     def __post_init__(self) -> None:
         names, which = features_of(self.features)
@@ -132,29 +146,65 @@ class BlockDecoder:
         """
         other = copy(self)
         object.__setattr__(other, "left_out", LeftOut.of(self.blocks, source, target, alignment, penalty))
+        object.__setattr__(other, "_last", [])
         return other
 
+    @property
+    def fingerprint(self) -> str:
+        """Changes with blocks, language model, features and settings; not with the number of threads."""
+        tables = [*self.blocks.blocks, *self.blocks.jumps, *(self.lm.table[1:] if self.lm else ())]
+        words = [*self.blocks.vocabularies, *([self.lm.vocabulary] if self.lm else [])]
+        arrays = [*tables, *(part for names in words for part in (names.texts().blob, names.texts().bounds))]
+        search = [asdict(self.settings), self.options, self.longest, self.distinct, self.lm and self.lm.order]
+        facts = {
+            "features": [self.names, self.templates.mask, *self.templates.own],
+            "settings": search,
+            "criterion": asdict(self.criterion),
+            "arrays": [[array.shape, zlib.crc32(np.ascontiguousarray(array).data)] for array in arrays],
+        }
+        if (left := self.left_out) is not None:
+            arrays = [*left.source, *left.target, left.alignment.bounds, left.alignment.sources, left.alignment.targets]
+            facts["left out"] = [asdict(left.penalty), [zlib.crc32(array.data) for array in arrays]]
+        return sha256(json.dumps(facts).encode()).hexdigest()[:16]
+
     def decode(
-        self, segments: Sequence[str], weights: Weighing, k: int, folder: str | PathLike[str] | None = None
+        self, segments: Texts, weights: Weighing, k: int, folder: str | PathLike[str] | None = None
     ) -> Candidates:
         """The k best derivations of every segment; a folder holds them, so that memory need not."""
-        return candidates(self.told(Texts.from_strings(segments), weights, k), self.names, self.spelt, folder)
+        return candidates(self.listed(segments, weights, k), self.names, self.spelt, folder)
 
-    def told(self, segments: Texts, weights: Weighing, k: int, model: Model | None = None) -> Iterator[Told]:
-        """What there is to tell of the k best derivations, batch after batch; the model is that of the weights."""
+    def listed(self, segments: Texts, weights: Weighing, k: int) -> Iterator[DecodedBatch]:
+        """The k best derivations of every segment, best first, batch after batch."""
         return self.search(
-            segments, model or self.model(weights), lambda batch, graph: self.tell(batch, self.kbest(batch, graph, k))
+            segments, self.model(weights), lambda batch, graph: self.decoded(batch, self.kbest(batch, graph, k))
         )
+
+    def truths(self, segments: Texts, references: References, best: int) -> Iterator[DecodedBatch]:
+        """The candidates of highest BLEU in the search space, best first (S10.4)."""
+        criterion = replace(self.criterion, best=best, reordering=self.settings.reordering)
+        return self.oracle(segments, references, criterion, self.decoded)
+
+    def bags(self, segments: Texts, seed: int) -> Iterator[DecodedBatch]:
+        """A random block of every span (S10.7): one candidate a segment, which has no text and fires P1 and W1 only,
+        and these only if they are among the decoder's templates."""
+        plain = Templates(self.blocks.vocabularies, self.blocks.blocks, ",".join(filter(self.templates.fires, BAG)))
+
+        def drawn(batch: Batch) -> DecodedBatch:
+            found = bag(batch.sentences, batch.options, seed, batch.first)
+            count = len(found.scores)
+            keys, key_bounds = plain.emit(batch.sentences, batch.options, found)
+            mute, values = Texts.from_strings([""] * count), np.zeros((count, len(self.names)))
+            return DecodedBatch(found.bounds, mute, values, key_bounds, keys, np.zeros(count))
+
+        return self.batches(segments, drawn)
 
     def spelt(self, keys: KeyRow) -> Texts:
         """Keys in readable form."""
         return self.templates.names(keys)
 
-    def best(self, segments: Texts, weights: Weighing, model: Model | None = None) -> Texts:
+    def best(self, segments: Texts, weights: Weighing) -> Texts:
         """The best translation of every segment."""
-        found = self.search(
-            segments, model or self.model(weights), lambda batch, graph: self.texts(batch, kbest(graph, 1))
-        )
+        found = self.search(segments, self.model(weights), lambda batch, graph: self.texts(batch, kbest(graph, 1)))
         return Texts.join(list(found))
 
     def only(self, first: int, last: int) -> BlockDecoder:
@@ -178,9 +228,16 @@ class BlockDecoder:
         return Keyed(table, own)
 
     def model(self, weights: Weighing) -> Model:
-        """What the weights say."""
+        """The scores of features; for the same table again it is the same model, with what blocks met before score."""
         table, own = self.keyed(weights)
-        return self.weighed(own, table)
+        for last in self._last[:]:
+            if table is last.table and last.edition == table.edition and own == last.own:
+                return last.model
+        self._last.clear()  # before the next one, for memory
+        model = self.weighed(own, table)
+        if isinstance(weights, Keyed):
+            self._last.append(_Weighed(table, table.edition, own, model))
+        return model
 
     def knows(self, name: str) -> bool:
         """Whether this decoder has a feature of that name."""
@@ -244,14 +301,15 @@ class BlockDecoder:
         """The k best derivations of every sentence of a batch."""
         return kbest(graph, k, self.said(batch) if self.distinct else None)
 
-    def tell(self, batch: Batch, derivations: Derivations) -> Told:
+    def decoded(self, batch: Batch, derivations: Derivations) -> DecodedBatch:
         """Texts and features of derivations."""
         keys, bounds = self.templates.emit(batch.sentences, batch.options, derivations)
         values = np.zeros((len(derivations.scores), 0))
         if self.names:
             heard = any(name.startswith("LM") for name in self.names)
             values = self.values(batch, derivations, self.logs(batch, derivations) if heard else np.zeros(0))
-        return Told(derivations, self.texts(batch, derivations), values, keys, bounds)
+        texts = self.texts(batch, derivations)
+        return DecodedBatch(derivations.bounds, texts, values, bounds, keys, derivations.scores)
 
     def oracle(
         self, segments: Texts, references: References, criterion: Oracle, work: Callable[[Batch, Derivations], T]

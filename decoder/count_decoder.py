@@ -6,7 +6,7 @@ far, so they come in by cube pruning (decoder/search/cube.py). Without weights o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -16,19 +16,17 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from rampion.decoder import _kernels
-from rampion.decoder.binary_decoder import KeyedBlockDecoder
 from rampion.decoder.block_decoder import Batch, BlockDecoder
 from rampion.decoder.features.counts import CountFeatures
 from rampion.decoder.models.blocks import BOUNDARY, Blocks, BlockSet, packed
 from rampion.decoder.models.options import NOTHING, Derivations, Graph
-from rampion.decoder.search.candidates import Told, candidates
+from rampion.decoder.search.candidates import candidates
 from rampion.decoder.search.cube import NonLocal, rescored
 from rampion.decoder.search.kbest import Said
-from rampion.decoder.search.model import Model
 
 from rampion.arrays import ends
 from rampion.errors import InputError, RecipeError
-from rampion.sets.records import Keyed, Weighing
+from rampion.sets.records import DecodedBatch, Keyed, Weighing
 from rampion.store.candidates import Candidates
 from rampion.store.features import Weights
 from rampion.store.names import Names
@@ -40,7 +38,7 @@ Ids = NDArray[np.uint32]
 Keys = NDArray[np.uint64]
 
 T = TypeVar("T")
-Tell = Callable[[Batch, Said, "Linked", Derivations], T]
+Reading = Callable[[Batch, Said, "Linked", Derivations], T]
 OWN = np.uint64(30 << 59)  # keys of count features: behind those of all templates but the user's
 
 
@@ -74,26 +72,26 @@ class LargeDecoder:
     @property
     def fingerprint(self) -> str:
         """Changes with whatever changes its lists."""
-        facts = KeyedBlockDecoder(self.decoder).fingerprint, self.n, self.features.features
+        facts = self.decoder.fingerprint, self.n, self.features.features
         return sha256(repr(facts).encode()).hexdigest()[:16]
 
     def decode(
-        self, segments: Sequence[str], weights: Weighing, k: int, folder: str | PathLike[str] | None = None
+        self, segments: Texts, weights: Weighing, k: int, folder: str | PathLike[str] | None = None
     ) -> Candidates:
         """The k best derivations of every segment; a folder holds them, so that memory need not."""
-        return candidates(self.told(Texts.from_strings(segments), weights, k), self.decoder.names, self.spelt, folder)
+        return candidates(self.listed(segments, weights, k), self.decoder.names, self.spelt, folder)
 
-    def told(self, segments: Texts, weights: Weighing, k: int, model: Model | None = None) -> Iterator[Told]:
-        """What there is to tell of the k best derivations, batch after batch; the model is that of the weights."""
-        return self._search(segments, weights, k, self._tell, model)
+    def listed(self, segments: Texts, weights: Weighing, k: int) -> Iterator[DecodedBatch]:
+        """The k best derivations of every segment, best first, batch after batch."""
+        return self._search(segments, weights, k, self._decoded)
 
-    def best(self, segments: Texts, weights: Weighing, model: Model | None = None) -> Texts:
+    def best(self, segments: Texts, weights: Weighing) -> Texts:
         """The best translation of every segment."""
 
         def texts(batch: Batch, said: Said, linked: Linked, found: Derivations) -> Texts:
             return self.decoder.texts(batch, found)
 
-        return Texts.join(list(self._search(segments, weights, 1, texts, model)))
+        return Texts.join(list(self._search(segments, weights, 1, texts)))
 
     def only(self, first: int, last: int) -> LargeDecoder:
         """This decoder, which answers for the segments from first to last - 1 of what it is given."""
@@ -101,10 +99,8 @@ class LargeDecoder:
         object.__setattr__(other, "decoder", self.decoder.only(first, last))
         return other
 
-    def _search(
-        self, segments: Texts, weights: Weighing, k: int, tell: Tell[T], model: Model | None = None
-    ) -> Iterator[T]:
-        """What there is to tell of the k best derivations of every batch."""
+    def _search(self, segments: Texts, weights: Weighing, k: int, read: Reading[T]) -> Iterator[T]:
+        """What is read off the k best derivations of every batch."""
         by_name = weights.own if isinstance(weights, Keyed) else weights
         own = np.array([by_name.get(name, 0.0) for name in self.features.names], np.float64)
         for bad in np.flatnonzero(~np.isfinite(own))[:1].tolist():
@@ -120,9 +116,9 @@ class LargeDecoder:
                 found = rescored(graph, said, features, k, self.n, self.decoder.distinct)
             else:
                 found = self.decoder.kbest(batch, graph, k)
-            return tell(batch, said, linked, found)
+            return read(batch, said, linked, found)
 
-        return self.decoder.search(segments, model or self.decoder.model(weights), work)
+        return self.decoder.search(segments, self.decoder.model(weights), work)
 
     def _nonlocal(self, weights: Reals) -> NonLocal:
         """Those of n-grams and triggers that weigh something."""
@@ -132,17 +128,17 @@ class LargeDecoder:
                 kinds[one.kind][one.words] = weight
         return NonLocal.of(kinds["gram"], kinds["trigger"], self._names)
 
-    def _tell(self, batch: Batch, said: Said, linked: Linked, derivations: Derivations) -> Told:
+    def _decoded(self, batch: Batch, said: Said, linked: Linked, derivations: Derivations) -> DecodedBatch:
         """Texts and features of derivations; those of counts stand behind the others."""
-        told = self.decoder.tell(batch, derivations)
+        found = self.decoder.decoded(batch, derivations)
         ids, bounds = self._fired(said, linked, derivations)
-        sizes, others = np.diff(told.key_bounds), np.diff(bounds)
+        sizes, others = np.diff(found.key_bounds), np.diff(bounds)
         key_bounds = ends(sizes + others)
         keys = np.empty(key_bounds[-1], np.uint64)
         theirs = np.ones(len(keys), np.bool_)
         theirs[np.arange(len(ids)) + np.repeat(key_bounds[1:] - others - bounds[:-1], others)] = False
-        keys[theirs], keys[~theirs] = told.keys, OWN | ids
-        return told._replace(keys=keys, key_bounds=key_bounds)
+        keys[theirs], keys[~theirs] = found.keys, OWN | ids
+        return found._replace(keys=keys, key_bounds=key_bounds)
 
     def _fired(self, said: Said, linked: Linked, derivations: Derivations) -> tuple[Ids, Offsets]:
         """The count features of derivation d: ids[bounds[d]:bounds[d + 1]]."""

@@ -8,36 +8,33 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from rampion.decoder.alignment.links import Alignment, Words
-from rampion.decoder.binary_decoder import KeyedBlockDecoder
 from rampion.decoder.block_decoder import BlockDecoder
 from rampion.decoder.count_decoder import LargeDecoder
 from rampion.decoder.features.counts import CountFeatures
 from rampion.decoder.models.blocks import BlockSet
 from rampion.decoder.models.leave_one_out import LeftOut, Penalty
 from rampion.decoder.models.lm import read as read_lm
-from rampion.decoder.models.options import Derivations
-from rampion.decoder.search.candidates import Told, candidates
-from rampion.decoder.search.model import Model
+from rampion.decoder.search.candidates import candidates
 from rampion.decoder.search.oracle import Oracle
 from rampion.decoder.search.search import Search
 from rampion.decoder.search.states import Reordering
 
-from rampion.arrays import chained, covers
+from rampion.arrays import covers
 from rampion.errors import RecipeError, StoreError
 from rampion.executors import Coordinator, Job, Task, shards
 from rampion.executors.tasks import kept
 from rampion.formats import container
-from rampion.sets.records import Fired, Keyed, KeyRow, Weighing
+from rampion.sets.records import DecodedBatch, Keyed, KeyRow, Weighing
 from rampion.store.candidates import Candidates
 from rampion.store.features import Weights
 from rampion.store.keys import SLOT, Keys
@@ -56,7 +53,7 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spread:
-    """A decoder whose work is done by a coordinator's workers; a KeyedDecoder, and a Decoder like any other.
+    """A decoder whose work is done by a coordinator's workers; a KeyedDecoder itself.
 
     files  what blocks and lm were read from, in binary form, so that they need not be written again
     """
@@ -64,7 +61,6 @@ class Spread:
     decoder: BlockDecoder | LargeDecoder
     coordinator: Coordinator
     size: int = SIZE
-    criterion: Oracle = field(default_factory=Oracle)
     files: Files = field(default_factory=dict)
     name: str = "the text"
     _blobs: dict[Any, str] = field(default_factory=dict, init=False, repr=False)
@@ -88,28 +84,26 @@ class Spread:
     @property
     def fingerprint(self) -> str:
         """Changes with whatever changes what it answers: not with who answers."""
-        if isinstance(self.decoder, LargeDecoder):
-            return self.decoder.fingerprint
-        return KeyedBlockDecoder(self.decoder, self.criterion).fingerprint
+        return self.decoder.fingerprint
 
     def decode(
-        self, segments: Sequence[str], weights: Weighing, k: int, folder: str | PathLike[str] | None = None
+        self, segments: Texts, weights: Weighing, k: int, folder: str | PathLike[str] | None = None
     ) -> Candidates:
         """The k best derivations of every segment; a folder holds them, so that memory need not."""
-        told = self._told("lists", "told", Texts.from_strings(segments), None, weights, {"k": k})
-        return candidates(told, self.names, self.decoder.spelt, folder)
+        found = self._batches("lists", "listed", segments, None, weights, {"k": k})
+        return candidates(found, self.names, self.decoder.spelt, folder)
 
-    def listed(self, segments: Texts, weights: Keyed, k: int) -> Iterator[Fired]:
+    def listed(self, segments: Texts, weights: Keyed, k: int) -> Iterator[DecodedBatch]:
         """The k best candidates of every segment, best first."""
-        return map(_fired, self._told("candidates", "told", segments, None, weights, {"k": k}))
+        return self._batches("candidates", "listed", segments, None, weights, {"k": k})
 
-    def truths(self, segments: Texts, references: References, best: int) -> Iterator[Fired]:
+    def truths(self, segments: Texts, references: References, best: int) -> Iterator[DecodedBatch]:
         """The candidates of highest BLEU in the search space, best first (S10.4)."""
-        return map(_fired, self._truths(segments, references, best))
+        return self._batches("oracle", "truths", segments, references, None, {"best": best})
 
-    def bags(self, segments: Texts, seed: int) -> Iterator[Fired]:
+    def bags(self, segments: Texts, seed: int) -> Iterator[DecodedBatch]:
         """A random block of every span (S10.7)."""
-        return map(_fired, self._told("bags", "bags", segments, None, None, {"seed": seed}))
+        return self._batches("bags", "bags", segments, None, None, {"seed": seed})
 
     def best(self, segments: Texts, weights: Weighing) -> Texts:
         """The best translation of every segment."""
@@ -118,26 +112,24 @@ class Spread:
 
     def oracles(self, segments: Texts, references: References, criterion: Oracle) -> Iterator[tuple[Texts, Reals]]:
         """What the sequences of highest BLEU say, and their BLEU+1, shard after shard."""
-        for told in replace(self, criterion=criterion)._truths(segments, references, criterion.best):
-            yield told.texts, told.derivations.scores
+        asked = {"best": criterion.best, "criterion": asdict(criterion)}
+        for found in self._batches("oracle", "truths", segments, references, None, asked):
+            yield found.texts, found.scores
 
     def spelt(self, keys: KeyRow) -> Texts:
         """Keys in readable form."""
         return self.decoder.spelt(keys)
 
-    def _truths(self, segments: Texts, references: References, best: int) -> Iterator[Told]:
-        return self._told("oracle", "truths", segments, references, None, {"best": best})
-
-    def _told(
+    def _batches(
         self, job: str, work: str, segments: Texts, references: References | None, weights: Weighing | None,
         asked: Settings,
-    ) -> Iterator[Told]:  # fmt: skip
-        def nothing(count: int) -> Told:
-            none = np.zeros(0, np.uint64)
-            bounds, values = np.zeros(count + 1, np.int64), np.zeros((0, len(self.names)))
-            return _summed_up(bounds, np.zeros(0), _mute(0), values, none, np.zeros(1, np.int64))
+    ) -> Iterator[DecodedBatch]:  # fmt: skip
+        """A batch a shard."""
 
-        return self._ask(job, work, segments, references, weights, asked, _read_told, nothing)
+        def nothing(count: int) -> DecodedBatch:
+            return DecodedBatch.empty(count, len(self.names))
+
+        return self._ask(job, work, segments, references, weights, asked, _read, nothing)
 
     def _ask(
         self, job: str, work: str, segments: Texts, references: References | None, weights: Weighing | None,
@@ -164,7 +156,7 @@ class Spread:
             raise RecipeError(f"the template {plain.templates.own[0]} is a function of this process; workers lack it")
         settings: dict[str, Any] = {
             "features": plain.features, "search": asdict(plain.settings), "options": plain.options,
-            "longest": plain.longest, "distinct": plain.distinct, "criterion": asdict(self.criterion),
+            "longest": plain.longest, "distinct": plain.distinct, "criterion": asdict(plain.criterion),
         }  # fmt: skip
         if plain.left_out is not None:
             settings["penalty"] = asdict(plain.left_out.penalty)
@@ -231,45 +223,30 @@ class Spread:
         return Keyed(table, own)
 
 
-def told(files: Files, settings: Settings, span: Span, out: Path) -> None:
+def listed(files: Files, settings: Settings, span: Span, out: Path) -> None:
     """The k best derivations of a shard."""
     opened = kept(out, _Shelf).opened(files, settings)
-    decoder, weights, model = opened.weighed(files)
-    parts = list(decoder.only(*span).told(opened.text(files)[0], weights, settings["k"], model))
-    _write(out, parts)
+    decoder, weights = opened.decoder.only(*span), opened.weights(files)
+    _write(out, decoder.listed(opened.text(files)[0], weights, settings["k"]))
 
 
 def truths(files: Files, settings: Settings, span: Span, out: Path) -> None:
     """The derivations of highest BLEU of a shard."""
     opened = kept(out, _Shelf).opened(files, settings)
-    decoder = opened.plain.only(*span)
-    source, references = opened.text(files)
-    criterion = _criterion(settings["criterion"])
-    criterion = replace(criterion, best=settings["best"], reordering=decoder.settings.reordering)
-    _write(out, list(decoder.oracle(source, references, criterion, decoder.tell)))
+    _write(out, opened.plain.only(*span).truths(*opened.text(files), settings["best"]))
 
 
 def bags(files: Files, settings: Settings, span: Span, out: Path) -> None:
     """A random block of every span of a shard."""
     opened = kept(out, _Shelf).opened(files, settings)
-    found = KeyedBlockDecoder(opened.plain).only(*span).bags(opened.text(files)[0], settings["seed"])
-    _write(out, [_unscored(fired) for fired in found])
+    _write(out, opened.plain.only(*span).bags(opened.text(files)[0], settings["seed"]))
 
 
 def best(files: Files, settings: Settings, span: Span, out: Path) -> None:
     """The best translations of a shard."""
     opened = kept(out, _Shelf).opened(files, settings)
-    decoder, weights, model = opened.weighed(files)
-    said = decoder.only(*span).best(opened.text(files)[0], weights, model)
+    said = opened.decoder.only(*span).best(opened.text(files)[0], opened.weights(files))
     container.write(out, KIND["texts"], _packed("text", said), {}, durable=False)
-
-
-class _Weighed(NamedTuple):
-    """A decoder, weights, and what they say of its blocks."""
-
-    decoder: BlockDecoder | LargeDecoder
-    weights: Keyed
-    model: Model
 
 
 class _Opened:
@@ -284,13 +261,14 @@ class _Opened:
             blocks, lm, settings["features"], Search(**search, reordering=reordering), settings["options"],
             settings["longest"], 1, settings["distinct"],
             left_out=_left_out(files["pairs"], blocks, settings["penalty"]) if "pairs" in files else None,
+            criterion=_criterion(settings["criterion"]),
         )  # fmt: skip
         self.decoder: BlockDecoder | LargeDecoder = self.plain
         if "counts" in files:
             self.decoder = LargeDecoder(self.plain, CountFeatures.read(files["counts"]), settings["n"])
         self.lock = threading.Lock()
         self._texts: dict[str, tuple[Texts, References]] = {}
-        self._weights: dict[str, _Weighed] = {}
+        self._weights: dict[str, Keyed] = {}
 
     def text(self, files: Files) -> tuple[Texts, References]:
         """Source text and references."""
@@ -305,13 +283,15 @@ class _Opened:
                 self._texts[name] = source, references
             return self._texts[name]
 
-    def weighed(self, files: Files) -> _Weighed:
+    def weights(self, files: Files) -> Keyed:
+        """Those of the file; their model is made once, before others ask for it."""
         with self.lock:
             if (name := files["weights"].name) not in self._weights:
                 self._weights.clear()
                 arrays, meta = container.read(files["weights"], KIND["weights"])
                 weights = Keyed(Keys.weighed(arrays["slots"].view(SLOT), meta["size"]), meta["own"])
-                self._weights[name] = _Weighed(self.decoder, weights, self.plain.model(weights))
+                self.plain.model(weights)
+                self._weights[name] = weights
             return self._weights[name]
 
 
@@ -351,40 +331,19 @@ def _unpacked(name: str, arrays: Mapping[str, Any]) -> Texts:
     return Texts(arrays[name], arrays[f"{name}_bounds"])
 
 
-def _fired(told: Told) -> Fired:
-    return Fired(told.derivations.bounds, told.texts, told.values, told.key_bounds, told.keys)
-
-
-def _unscored(fired: Fired) -> Told:
-    scores = np.zeros(len(fired.texts))
-    return _summed_up(fired.bounds, scores, fired.texts, fired.values, fired.keys, fired.key_bounds)
-
-
-def _summed_up(bounds: Offsets, scores: Reals, texts: Texts, values: Reals, keys: KeyRow, key_bounds: Offsets) -> Told:
-    """What was told, without how it was said."""
-    derivations = Derivations(bounds, np.zeros(len(scores) + 1, np.int64), np.zeros(0, np.uint32), scores)
-    return Told(derivations, texts, values, keys, key_bounds)
-
-
-def _write(out: Path, parts: Sequence[Told]) -> None:
+def _write(out: Path, parts: Iterable[DecodedBatch]) -> None:
     """All batches as one file."""
-    texts = Texts.join([part.texts for part in parts])
-    arrays = {
-        "bounds": chained([part.derivations.bounds for part in parts]),
-        "scores": np.concatenate([part.derivations.scores for part in parts]),
-        "values": np.concatenate([part.values for part in parts]),
-        "keys": np.concatenate([part.keys for part in parts]),
-        "key_bounds": chained([part.key_bounds for part in parts]),
-    }
-    container.write(out, KIND["fired"], arrays | _packed("text", texts), {}, durable=False)
+    whole = DecodedBatch.join(list(parts))
+    arrays = {name: array for name, array in whole._asdict().items() if name != "texts"}
+    container.write(out, KIND["fired"], arrays | _packed("text", whole.texts), {}, durable=False)
 
 
-def _read_told(path: Path) -> Told:
+def _read(path: Path) -> DecodedBatch:
     arrays, _ = container.read(path, KIND["fired"])
     texts, bounds, key_bounds = _unpacked("text", arrays), arrays["bounds"], arrays["key_bounds"]
     if not (covers(bounds, len(texts)) and covers(key_bounds, len(arrays["keys"]))):
         raise StoreError(f"{path}: its parts do not fit together")
-    return _summed_up(bounds, arrays["scores"], texts, arrays["values"], arrays["keys"], key_bounds)
+    return DecodedBatch(bounds, texts, arrays["values"], key_bounds, arrays["keys"], arrays["scores"])
 
 
 def _read_texts(path: Path) -> Texts:

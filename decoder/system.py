@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 import numpy as np
 from rampion.decoder.alignment import align, links
 from rampion.decoder.alignment.links import Alignment
-from rampion.decoder.binary_decoder import KeyedBlockDecoder
 from rampion.decoder.block_decoder import BlockDecoder
 from rampion.decoder.models import extract, kneser, lm
 from rampion.decoder.models.blocks import BlockSet
@@ -94,12 +93,10 @@ class Parts:
         pops: int = 1000,
         options: int = 20,
         progress: Callable[[int], None] | None = None,
-    ) -> KeyedBlockDecoder:
-        """A decoder of these; its `decoder` is the same one for lists with names."""
+    ) -> BlockDecoder:
+        """A decoder of these."""
         search, longest = Search(beam, pops, reordering=reordering), self.settings.longest
-        return KeyedBlockDecoder(
-            BlockDecoder(self.blocks, self.lm, features, search, options, longest, threads, progress=progress)
-        )
+        return BlockDecoder(self.blocks, self.lm, features, search, options, longest, threads, progress=progress)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from rampion.metrics.judging import Stakes
-    from rampion.sets.records import Fired, Keyed, KeyRow
+    from rampion.sets.records import DecodedBatch, Keyed, KeyRow
     from rampion.store.candidates import Candidates
     from rampion.store.features import Weights
     from rampion.store.text import References, Texts
@@ -26,11 +26,13 @@ Watch = Watcher[Reals]
 class Decoder(Protocol):
     """A black box that lists candidates: the bundled decoder, a file, an external command, a Python function."""
 
-    def decode(self, segments: Sequence[str], weights: Weights, k: int) -> Candidates: ...
+    def decode(self, segments: Texts, weights: Weights, k: int) -> Candidates:
+        """At most k candidates of every segment."""
+        ...
 
 
-class KeyedDecoder(Protocol):
-    """A decoder whose features are keys: tens of millions of them. It answers batch after batch, in order."""
+class KeyedDecoder(Decoder, Protocol):
+    """A decoder whose features are keys: tens of millions of them. It yields batch after batch, in order."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -39,18 +41,18 @@ class KeyedDecoder(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """Changes with whatever changes what it answers."""
+        """Changes with whatever changes its candidates."""
         ...
 
-    def listed(self, segments: Texts, weights: Keyed, k: int) -> Iterator[Fired]:
+    def listed(self, segments: Texts, weights: Keyed, k: int) -> Iterator[DecodedBatch]:
         """The k best candidates of every segment, best first."""
         ...
 
-    def truths(self, segments: Texts, references: References, best: int) -> Iterator[Fired]:
+    def truths(self, segments: Texts, references: References, best: int) -> Iterator[DecodedBatch]:
         """The candidates of highest BLEU that it can make (S10.4)."""
         ...
 
-    def bags(self, segments: Texts, seed: int) -> Iterator[Fired]:
+    def bags(self, segments: Texts, seed: int) -> Iterator[DecodedBatch]:
         """One candidate a segment that needs no weights: what random blocks fire (S10.7)."""
         ...
 

@@ -10,15 +10,14 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from os import PathLike
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rampion.decoder.features.dense import Reals
 from rampion.decoder.features.templates import KeyRow, Offsets
-from rampion.decoder.models.options import Derivations
 
 from rampion.errors import InputError
+from rampion.sets.records import DecodedBatch
 from rampion.store.candidates import Candidates, pack
 from rampion.store.features import Features
 from rampion.store.keys import Keys
@@ -26,23 +25,17 @@ from rampion.store.lists import Lists, Rows
 from rampion.store.text import Texts
 
 
-class Told(NamedTuple):
-    """Derivations of a batch, their texts, and their features: dense values, and keys of those that fired."""
-
-    derivations: Derivations
-    texts: Texts
-    values: Reals
-    keys: KeyRow
-    key_bounds: Offsets
-
-
 def candidates(
-    told: Iterable[Told],
+    batches: Iterable[DecodedBatch],
     names: Sequence[str],
     spelt: Callable[[KeyRow], Texts],
     folder: str | PathLike[str] | None = None,
 ) -> Candidates:
+<<<<<<< HEAD
     """A store with a candidate for every derivation. `names` are those of dense values; `spelt` names binary features.
+=======
+    """The candidates of all batches: their dense values are called `names`; their keys, which `spelt` names, count.
+>>>>>>> 61cdf2f (One decoder protocol with one type of batch: the block decoder lists candidates by keys and by names)
 
     Binary features are numbered in the order in which they first fire. With a folder, the store is in unnamed files
     there instead of in memory.
@@ -52,7 +45,7 @@ def candidates(
         bounds, texts, features, entries = (_Spans(room) for _ in range(4))
         blob, dictionary, held = _Column(np.uint8, room), _Column(np.uint32, room), _Column(np.uint32, room)
         dense, scores = _Column(np.float64, room), _Column(np.float64, room)
-        for batch in told:
+        for batch in batches:
             ids, lists = _packed(batch, table, width)
             bounds.add(lists.bounds)
             texts.add(batch.texts.bounds)
@@ -62,7 +55,7 @@ def candidates(
             dictionary.add(ids[lists.features] + np.uint32(width))
             held.add(lists.entries)
             dense.add(lists.dense)
-            scores.add(batch.derivations.scores)
+            scores.add(batch.scores)
         lists = Lists(
             bounds.whole(), dense.whole(), width, dictionary.whole(), features.whole(), held.whole(), entries.whole(),
             np.zeros(0),
@@ -80,24 +73,31 @@ def candidates(
     )
 
 
+<<<<<<< HEAD
 def _packed(told: Told, table: Keys, width: int) -> tuple[NDArray[np.uint32], Lists]:
     """The lists of a batch, whose features are numbered in the order of their ids in the table; and these ids."""
     own, bounds, n = Keys(), told.derivations.bounds, len(told.texts)
     fired = own.enter(told.keys)
+=======
+def _packed(batch: DecodedBatch, table: Keys, width: int) -> tuple[NDArray[np.uint32], Lists]:
+    """The lists of a batch with features of its own, which rise as their ids in the table, and these ids."""
+    own, bounds, n = Keys(), batch.bounds, len(batch.texts)
+    fired = own.enter(batch.keys)
+>>>>>>> 61cdf2f (One decoder protocol with one type of batch: the block decoder lists candidates by keys and by names)
     ids = table.enter(own.listed())
     order = np.argsort(ids)
     places = np.empty(len(ids), np.uint32)
     places[order] = np.arange(len(ids), dtype=np.uint32)
     segments, every = _unnamed(len(bounds) - 1), np.arange(n)
     rows = Rows(
-        segments, bounds, told.texts, told.key_bounds, fired, np.ones(len(fired)), told.derivations.scores, _unnamed(n),
+        segments, bounds, batch.texts, batch.key_bounds, fired, np.ones(len(fired)), batch.scores, _unnamed(n),
         {},
     )  # fmt: skip
     lists = pack(rows, every, bounds, segments, places, Features(_unnamed(len(ids)), 0)).lists.counted(np.inf)
     # The dense block of a segment is stored feature by feature.
     first, sizes = np.repeat(bounds[:-1], np.diff(bounds)), np.repeat(np.diff(bounds), np.diff(bounds))
     dense = np.empty(width * n)
-    dense[((width - 1) * first + every)[:, None] + sizes[:, None] * np.arange(width)] = told.values
+    dense[((width - 1) * first + every)[:, None] + sizes[:, None] * np.arange(width)] = batch.values
     return ids[order], lists._replace(dense=dense, width=width)
 
 

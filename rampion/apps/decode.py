@@ -15,7 +15,6 @@ from rampion.decoder.count_decoder import LargeDecoder
 from rampion.decoder.features.counts import CountFeatures
 from rampion.decoder.remote import SIZE, Spread
 from rampion.decoder.search import lattice
-from rampion.decoder.search.oracle import Oracle
 from rampion.errors import RecipeError
 from rampion.formats import save_nbest, texts
 from rampion.formats import weights as weight_files
@@ -69,13 +68,12 @@ def translate(task: Task) -> Translated:
         if executor and folder:
             workers = stack.enter_context(team(executor, folder))
             bar.speeds = lambda: workers.coordinator.speeds
-            criterion = Oracle(best=1, reordering=system.settings.reordering)
-            decoder = Spread(own, workers.coordinator, workers.size or SIZE, criterion, name=task.source)
+            decoder = Spread(own, workers.coordinator, workers.size or SIZE, name=task.source)
         if not task.nbest:
             texts.write(task.out, decoder.best(lines, given))
             return Translated(len(lines))
         store = dirname(realpath(task.nbest)) if task.nbest.endswith(".store") else None
-        lists = decoder.decode(list(lines), given, task.k, store)
+        lists = decoder.decode(lines, given, task.k, store)
         save_nbest(task.nbest, lists)
         return Translated(len(lines), lists.size, len(lists.features))
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rampion.apps.inputs import order_of
-from rampion.decoder.binary_decoder import KeyedBlockDecoder
 from rampion.decoder.block_decoder import BlockDecoder
 from rampion.decoder.count_decoder import LargeDecoder
 from rampion.decoder.features.counts import CountFeatures
@@ -86,7 +85,7 @@ class LoopDecoder:
         if self.decoder_command is not None:
             return Opened(Command(self.decoder_command, self.timeout, self.retries or 0), None, None)
         if self.system:
-            found = Parts.open(self.system).decoder().decoder
+            found = Parts.open(self.system).decoder()
         else:
             found = BlockDecoder(BlockSet.read(self.blocks or ""), arpa.load(self.lm) if self.lm else None)
         beam = self.beam or BEAM
@@ -101,7 +100,7 @@ class LoopDecoder:
         if self.counts:
             large = LargeDecoder(found, CountFeatures.read(self.counts))
             return Opened(large, large.initial, large.fingerprint)
-        return Opened(found, found.initial, KeyedBlockDecoder(found).fingerprint)
+        return Opened(found, found.initial, found.fingerprint)
 
 
 def spread(decoder: Command | BlockDecoder | LargeDecoder, workers: Coordinator, size: int | None, text: str) -> Spread:

@@ -19,7 +19,6 @@ from rampion.apps.report import page_of
 from rampion.apps.runs import Inside, WeightRow
 from rampion.console import progress
 from rampion.decoder.alignment import links
-from rampion.decoder.binary_decoder import KeyedBlockDecoder
 from rampion.decoder.block_decoder import BlockDecoder
 from rampion.decoder.explain import built, drawn
 from rampion.decoder.system import LINKS, Settings, System
@@ -243,15 +242,15 @@ class Tour:
             "perplexity": heard.perplexity,
         }
 
-    def decoder(self, features: str) -> KeyedBlockDecoder:
+    def decoder(self, features: str) -> BlockDecoder:
         return self.system.decoder(features, threads=self.threads, beam=BEAM, pops=10 * BEAM, options=OPTIONS[features])
 
     @cached_property
     def dense(self) -> BlockDecoder:
-        return self.decoder(DENSE_FEATURES).decoder
+        return self.decoder(DENSE_FEATURES)
 
     @cached_property
-    def binary(self) -> KeyedBlockDecoder:
+    def binary(self) -> BlockDecoder:
         return self.decoder(BINARY_FEATURES)
 
     def facts(self, features: str) -> dict[str, object]:
@@ -280,7 +279,7 @@ class Tour:
         learnt = loop.train(
             recipe,
             decoder,
-            list(dev.source),
+            dev.source,
             arbiter,
             decoder.initial,
             lambda row, _: run.folder.round(row),

@@ -139,7 +139,7 @@ def _text(what: str, files: Sequence[str], refs: Sequence[str], recipe: Recipe, 
     else:
         option = f"--{'dev-' * (what == '--dev')}refs"
         raise InputError(f"the metric {recipe.metric} needs references of {what}: {option}")
-    return Judged(list(lines), judge(numbers, found, recipe.metric, recipe.alpha))
+    return Judged(lines, judge(numbers, found, recipe.metric, recipe.alpha))
 
 
 def _print(text: Judged, held: Judged | None) -> str:
@@ -147,7 +147,7 @@ def _print(text: Judged, held: Judged | None) -> str:
     arrays = list[NDArray[np.generic]]()
     for segments, arbiter in filter(None, (text, held)):
         refs = arbiter.references
-        arrays += [*_arrays(Texts.from_strings(segments)), *_arrays(refs.texts), refs.bounds]
+        arrays += [*_arrays(segments), *_arrays(refs.texts), refs.bounds]
     return _name(*arrays)
 
 

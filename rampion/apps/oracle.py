@@ -38,7 +38,7 @@ def search_oracles(source: str, refs: list[str], asked: SystemOptions, out: str,
         if executor and folder:
             workers = stack.enter_context(team(executor, folder))
             bar.speeds = lambda: workers.coordinator.speeds
-            decoder = Spread(system, workers.coordinator, workers.size or SIZE, criterion, name=source)
+            decoder = Spread(system, workers.coordinator, workers.size or SIZE, name=source)
         given = references.read(refs, Texts.from_strings(map(str, range(len(lines)))), aligned=True)
         found = list(decoder.oracles(lines, given, criterion))
         best, bleu = Texts.join([said for said, _ in found]), named("bleu")

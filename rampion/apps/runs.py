@@ -15,7 +15,7 @@ from rampion.store.text import Texts
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rampion.decoder.binary_decoder import KeyedBlockDecoder
+    from rampion.decoder.block_decoder import BlockDecoder
     from rampion.sets.records import Keyed
     from rampion.store.features import Weights
 
@@ -48,8 +48,8 @@ def weights_of(run: Run, iteration: int | None) -> tuple[int, Keyed]:
     return number, run.keyed(number)
 
 
-def decoder_of(run: Run) -> KeyedBlockDecoder:
-    """The KeyedBlockDecoder that the run was trained with."""
+def decoder_of(run: Run) -> BlockDecoder:
+    """The decoder that the run was trained with."""
     from rampion.decoder.system import Parts
 
     path, config = run.folder.path, run.folder.config

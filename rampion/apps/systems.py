@@ -103,7 +103,7 @@ def opened(asked: SystemOptions, lines: Texts, tick: Callable[[int], None], dist
         raise RecipeError(f"--iteration {asked.iteration}: is for a run of rampion train; name one with --weights")
     given: Weighing
     if run:
-        given, system = weights_of(run, asked.iteration)[1], decoder_of(run).decoder
+        given, system = weights_of(run, asked.iteration)[1], decoder_of(run)
     elif asked.blocks:
         given = read_weights(asked.weights) if asked.weights else INITIAL
         system = BlockDecoder(BlockSet.read(asked.blocks))

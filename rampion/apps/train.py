@@ -135,8 +135,7 @@ def train(task: TrainTask, show: Show) -> Trained:
             workers = stack.enter_context(team(task.executor, task.out))
             bar.speeds = lambda: workers.coordinator.speeds
             files = {"blocks": home / BLOCKS, "lm": home / MODEL}
-            size, criterion = workers.size or SIZE, keyed.criterion
-            decoder = Spread(keyed.decoder, workers.coordinator, size, criterion, files, task.corpus)
+            decoder = Spread(keyed, workers.coordinator, workers.size or SIZE, files, task.corpus)
             if not task.executor.startswith("local"):  # threads of this process learn faster without files
                 coordinator = workers.coordinator
         learn(

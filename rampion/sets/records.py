@@ -1,4 +1,4 @@
-"""What decoders with keyed features tell of candidates, and what a relevant set remembers of them (S10.8)."""
+"""What decoders with keyed features yield, and what a relevant set remembers of them (S10.8)."""
 
 from __future__ import annotations
 
@@ -31,14 +31,33 @@ class Keyed(NamedTuple):
 Weighing = Mapping[str, float] | Keyed  # weights by name, or of keys
 
 
-class Fired(NamedTuple):
-    """Candidates of consecutive segments as a decoder tells them: a key that counts 3 stands three times."""
+class DecodedBatch(NamedTuple):
+    """Candidates of consecutive segments as a decoder yields them: a key that counts 3 stands three times."""
 
     bounds: Offsets
     texts: Texts
     values: Reals
     key_bounds: Offsets
     keys: KeyRow
+    scores: Reals  # of the decoder, or 0
+
+    @classmethod
+    def empty(cls, segments: int, width: int) -> DecodedBatch:
+        """No candidates for any of so many segments."""
+        bounds, none = np.zeros(segments + 1, np.int64), np.zeros(0)
+        return cls(bounds, Texts.from_strings([]), np.zeros((0, width)), bounds[:1], np.zeros(0, np.uint64), none)
+
+    @classmethod
+    def join(cls, parts: Sequence[DecodedBatch]) -> DecodedBatch:
+        """All segments of all parts, at least one, in order."""
+        return cls(
+            chained([part.bounds for part in parts]),
+            Texts.join([part.texts for part in parts]),
+            np.concatenate([part.values for part in parts]),
+            chained([part.key_bounds for part in parts]),
+            np.concatenate([part.keys for part in parts]),
+            np.concatenate([part.scores for part in parts]),
+        )
 
 
 class Records(NamedTuple):
@@ -103,7 +122,7 @@ class Seen:
         return fresh
 
 
-def recorded(fired: Fired, gains: Reals, table: Keys, seen: Seen, first: int = 0) -> Records:
+def recorded(fired: DecodedBatch, gains: Reals, table: Keys, seen: Seen, first: int = 0) -> Records:
     """Those candidates of the segments from the first on that are new to them; only their keys are counted."""
     n = len(gains)
     whole = covers(fired.bounds, n) and covers(fired.key_bounds, len(fired.keys))

@@ -31,7 +31,7 @@ from rampion.store.text import Texts
 TAIL = 300  # characters of a failed command's last words
 
 
-def decoded(decoder: Decoder, segments: Sequence[str], weights: Weights, k: int) -> Candidates:
+def decoded(decoder: Decoder, segments: Texts, weights: Weights, k: int) -> Candidates:
     """The decoder's lists, once they are what a decoder promises."""
     lists = decoder.decode(segments, weights, k)
     if len(lists.segments) != len(segments):
@@ -54,7 +54,7 @@ class FixedLists:
 
     candidates: Candidates
 
-    def decode(self, segments: Sequence[str], weights: Weights, k: int) -> Candidates:
+    def decode(self, segments: Texts, weights: Weights, k: int) -> Candidates:
         short = self.candidates.rank() < k
         return self.candidates if short.all() else self.candidates.keep(short)
 
@@ -68,7 +68,7 @@ class Function:
 
     function: Callable[[str, Mapping[str, float], int], Answer]
 
-    def decode(self, segments: Sequence[str], weights: Weights, k: int) -> Candidates:
+    def decode(self, segments: Texts, weights: Weights, k: int) -> Candidates:
         def record(s: int, segment: str) -> dict[str, Any]:
             answer = self.function(segment, weights, k)
             return {"id": str(s), "hyps": [{"text": text, "feats": dict(feats)} for text, feats in answer]}
@@ -90,13 +90,13 @@ class Command:
     timeout: float | None = None  # seconds
     retries: int = 0
 
-    def decode(self, segments: Sequence[str], weights: Weights, k: int) -> Candidates:
+    def decode(self, segments: Texts, weights: Weights, k: int) -> Candidates:
         if broken := [s for s, segment in enumerate(segments) if "\n" in segment]:
             raise InputError(f"segment {broken[0]} has a line break, so that a command cannot be given it as a line")
         with tempfile.TemporaryDirectory(prefix="rampion-") as folder:
             return self._run(Path(folder), segments, weights, k)
 
-    def _run(self, folder: Path, segments: Sequence[str], weights: Weights, k: int) -> Candidates:
+    def _run(self, folder: Path, segments: Texts, weights: Weights, k: int) -> Candidates:
         places = {"weights": folder / "weights.txt", "source": folder / "source.txt", "nbest": folder / "nbest"}
         weights_format.write(places["weights"], weights)
         with replacing(places["source"]) as file:

@@ -18,6 +18,7 @@ from rampion.metrics.judging import Batch, Judge
 from rampion.protocols import Decoder, ListPolicy, Policy
 from rampion.store.candidates import Candidates
 from rampion.store.features import Features, Weights
+from rampion.store.text import Texts
 from rampion.timing import Clock
 from rampion.training.decoders import decoded
 from rampion.training.policies import Merge
@@ -97,7 +98,7 @@ class Iteration:
 class Judged(NamedTuple):
     """Sentences, and the judge of what is said for them."""
 
-    segments: Sequence[str]
+    segments: Texts
     judge: Judge
 
     def score(self, decoder: Decoder, weights: Weights) -> float:
@@ -141,7 +142,7 @@ class Memory:
 def train(
     recipe: Recipe,
     decoder: Decoder,
-    segments: Sequence[str],
+    segments: Texts,
     judge: Judge,
     start: Weights,
     record: Record = ignore,
@@ -208,7 +209,7 @@ def leading(judge: Judge, lists: Candidates) -> float:
     return float(judge.metric.total_score(judge.metric.statistics(said, bounds, references, columns).sum(axis=0)))
 
 
-def _decoded(decoder: Decoder, segments: Sequence[str], weights: Weights, k: int, first: Features | None) -> Candidates:
+def _decoded(decoder: Decoder, segments: Texts, weights: Weights, k: int, first: Features | None) -> Candidates:
     """The decoder's lists, which have the features that they first had: one that is everywhere was somewhere then."""
     lists = decoded(decoder, segments, weights, k)
     # A single segment proves nothing: its candidates may share any sparse feature.

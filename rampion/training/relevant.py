@@ -24,7 +24,7 @@ from rampion.optim.online_sgd import OnlineSgd, SetWeights
 from rampion.protocols import KeyedDecoder, Watcher
 from rampion.sets.files import TRUTHS, Sets
 from rampion.sets.packed import numbering
-from rampion.sets.records import Fired, Keyed, KeyRow, Offsets, Reals, Records, Seen, recorded
+from rampion.sets.records import DecodedBatch, Keyed, KeyRow, Offsets, Reals, Records, Seen, recorded
 from rampion.sets.selection import FIRST, Numbers, Packing
 from rampion.store.keys import Keys
 from rampion.store.text import References, Texts
@@ -222,7 +222,7 @@ class Relevant:
         self.foreign = np.append(self.foreign, self.frozen.weigh(part.keys))
         self.waiting.append(name)
 
-    def grow(self, name: str, batches: Iterator[Fired], clock: Clock, judge: Metric | None) -> tuple[int, Top]:
+    def grow(self, name: str, batches: Iterator[DecodedBatch], clock: Clock, judge: Metric | None) -> tuple[int, Top]:
         """Record what is new among the candidates of all segments: how many, and what the first ones are worth.
 
         Without a judge they gain nothing (S10.7).
@@ -304,7 +304,7 @@ def train(
     sets = Relevant(recipe, frozen, packing, run.sets, lines, learner)
     flat = Learnt(np.zeros(0, np.float32), sets.named(np.full(len(sets.free), policy.flat)))
 
-    def begin(name: str, batches: Iterator[Fired], judge: Metric | None) -> None:
+    def begin(name: str, batches: Iterator[DecodedBatch], judge: Metric | None) -> None:
         clock = Clock()
         new, top = sets.grow(name, batches, clock, judge)
         run.begun(Beginning(name, new, *top.means(count), dict(clock)))
@@ -355,7 +355,7 @@ def gains_of(judge: Metric, texts: Texts, bounds: Offsets, references: Reference
     return values if judge.higher_is_better else 1.0 - values
 
 
-def leaders(fired: Fired, gains: Reals, references: References) -> Top:
+def leaders(fired: DecodedBatch, gains: Reals, references: References) -> Top:
     """What the first candidates are worth."""
     filled = np.flatnonzero(np.diff(fired.bounds))
     first = fired.bounds[filled]

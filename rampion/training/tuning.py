@@ -522,11 +522,12 @@ def train(
     weights = start if isinstance(start, Weights) else Weights.from_dict(start)
     held = None
     if dev is not None:
-        held = loop.Judged(list(dev), _judge_of_decoded(dev, dev_references, chosen))
+        held = loop.Judged(Texts.from_strings(dev), _judge_of_decoded(dev, dev_references, chosen))
     arbiter = _judge_of_decoded(segments, references, chosen)
     return loop.train(
-        chosen, decoder, list(segments), arbiter, weights, record, dev=held, journal=journal, lenient=lenient
-    )
+        chosen, decoder, Texts.from_strings(segments), arbiter, weights, record,
+        dev=held, journal=journal, lenient=lenient,
+    )  # fmt: skip
 
 
 def _judge_of_decoded(segments: Sequence[str], references: GivenReferences | None, recipe: Recipe) -> Judge:

@@ -18,6 +18,9 @@ from rampion.apps.runs import decoder_of, largest, weights_of
 from rampion.formats import load_nbest
 from rampion.formats import weights as weight_files
 from rampion.runs.sets_run import Run
+from rampion.store.text import Texts
+
+lined = Texts.from_strings
 
 
 @pytest.fixture(scope="module")
@@ -146,7 +149,7 @@ def test_lists_derivations_and_graphs(home, tmp_path):
 def test_an_explanation_looks_up_what_fires_and_adds_up(home):
     run = Run.open(home / "run")
     _, weights = weights_of(run, 2)
-    system = decoder_of(run).decoder
+    system = decoder_of(run)
     source = (home / "corpus" / "test.src").read_text().splitlines()[4]
     steps, last, known = built(system, source, weights)
     facts = json.loads(decode(home, "--iteration", 2, "--line", 5, "--json", command="explain").out)
@@ -155,7 +158,7 @@ def test_an_explanation_looks_up_what_fires_and_adds_up(home):
     total = sum(
         value * known[name] for fired in [*(step.fired for step in steps), last] for name, value in fired.items()
     )
-    lists = system.decode([source], weights, 1)
+    lists = system.decode(lined([source]), weights, 1)
     assert total == pytest.approx(lists.scores[0], abs=1e-6)
 
 

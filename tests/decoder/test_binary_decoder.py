@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from rampion.decoder.binary_decoder import KeyedBlockDecoder
 from rampion.decoder.block_decoder import BlockDecoder
 from rampion.decoder.search.oracle import BAG, Oracle
 from rampion.decoder.search.search import Search
@@ -119,11 +118,11 @@ def test_the_fingerprint_knows_what_changes_answers():
     values[-1, 0] -= 0.5
     changed = replace(blocks, blocks=blocks.blocks._replace(values=values))
     taught = keyed()
-    taught.decoder.templates.add("Long", lambda source, target: ["yes"] if len(target) > 2 else [])
+    taught.templates.add("Long", lambda source, target: ["yes"] if len(target) > 2 else [])
     systems = [
         keyed(), keyed("all"), keyed("LM,phrase"), keyed(settings=MONOTONE), keyed(oracle=11), keyed(options=5),
-        keyed(longest=3), keyed(distinct=True), taught, KeyedBlockDecoder(BlockDecoder(changed, lm, "LM,all"), ORACLE),
-        KeyedBlockDecoder(BlockDecoder(blocks, lm, "LM,all"), ORACLE),
+        keyed(longest=3), keyed(distinct=True), taught, BlockDecoder(changed, lm, "LM,all", criterion=ORACLE),
+        BlockDecoder(blocks, lm, "LM,all", criterion=ORACLE),
     ]  # fmt: skip
     prints = [system.fingerprint for system in systems]
     assert len(set(prints)) == len(prints)

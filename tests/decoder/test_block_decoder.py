@@ -13,8 +13,7 @@ from command import rampion
 from rampion.decoder.block_decoder import INITIAL, BlockDecoder, features_of
 from rampion.decoder.explain import built
 from rampion.decoder.models import arpa
-from rampion.decoder.models.options import Derivations
-from rampion.decoder.search.candidates import Told, candidates
+from rampion.decoder.search.candidates import candidates
 from rampion.decoder.search.oracle import Oracle, bag
 from rampion.decoder.search.search import Search
 from rampion.decoder.search.states import MON
@@ -24,8 +23,11 @@ from rampion.arrays import ends
 from rampion.errors import InputError, RecipeError
 from rampion.formats import load_nbest, texts
 from rampion.metrics import metric as named
+from rampion.sets.records import DecodedBatch
 from rampion.store.features import Weights
 from rampion.store.text import References, Texts
+
+lined = Texts.from_strings
 
 
 def random_weights(lists, seed=3):
@@ -40,9 +42,9 @@ ALL = "fourteen,JumpOut,JumpIn,ModelOne,all,triplets,reordering"
 @pytest.mark.parametrize("features", ["fourteen", "seven", "all", ALL])
 def test_scores_are_those_of_the_features_listed(features):
     system = decoder(features)
-    lists = system.decode(segments(), START, 5)
+    lists = system.decode(lined(segments()), START, 5)
     weights = random_weights(lists)
-    lists = system.decode(segments(), weights, 10)
+    lists = system.decode(lined(segments()), weights, 10)
     np.testing.assert_allclose(lists.score(weights.onto(lists.features, lenient=True)), lists.scores, rtol=0, atol=1e-9)
     ranks = np.diff(lists.scores)[np.diff(np.repeat(np.arange(len(lists.segments)), np.diff(lists.bounds))) == 0]
     assert (ranks <= 0).all()
@@ -53,9 +55,9 @@ def test_a_language_model_that_weighs_nothing_splits_no_nodes(features):
     """Lists are those of a decoder without one, and so is the work: the beam holds as many sentences."""
     _, blocks, _ = toy()
     deaf = BlockDecoder(blocks, None, features, Search(beam=20, pops=100))
-    weights = random_weights(deaf.decode(segments(), START, 5))
+    weights = random_weights(deaf.decode(lined(segments()), START, 5))
     silent = Weights.from_dict({**weights, "LM": 0.0})
-    one, other = decoder(features).decode(segments(), silent, 10), deaf.decode(segments(), weights, 10)
+    one, other = decoder(features).decode(lined(segments()), silent, 10), deaf.decode(lined(segments()), weights, 10)
     for field in ("bounds", "scores"):
         assert getattr(one, field).tobytes() == getattr(other, field).tobytes()
     assert list(one.texts) == list(other.texts)
@@ -70,16 +72,16 @@ def test_a_language_model_that_weighs_nothing_splits_no_nodes(features):
 
 
 def test_threads_and_batches_change_no_bit():
-    lists = [decoder(ALL, threads=threads).decode(segments() * 4, START, 7) for threads in (1, 3)]
+    lists = [decoder(ALL, threads=threads).decode(lined(segments() * 4), START, 7) for threads in (1, 3)]
     for one, other in zip(*(each.arrays().values() for each in lists), strict=True):
         assert one.tobytes() == other.tobytes()
 
 
 def test_neither_batches_nor_a_folder_change_a_bit(monkeypatch, tmp_path):
-    whole = decoder(ALL).decode(segments(), START, 7)
+    whole = decoder(ALL).decode(lined(segments()), START, 7)
     monkeypatch.setattr(decoder_module, "BATCH", 3)
     for folder in (None, tmp_path):
-        parts = decoder(ALL, threads=2).decode(segments(), START, 7, folder)
+        parts = decoder(ALL, threads=2).decode(lined(segments()), START, 7, folder)
         for name, array in parts.arrays().items():
             assert array.tobytes() == whole.arrays()[name].tobytes()
         assert isinstance(parts.lists.entries, np.memmap) == (folder is not None)
@@ -90,26 +92,27 @@ def test_a_feature_that_fires_often_counts_as_often():
     """Any count stands as that many entries, so that a batch need not know of the next."""
     often = [1, 70, 3]
     keys = np.repeat(np.array([5, 9, 5], np.uint64), often)
-    derivations = Derivations(np.array([0, 2, 3]), np.zeros(4, np.int64), np.zeros(0, np.uint32), np.zeros(3))
-    told = Told(derivations, Texts.from_strings("abc"), np.arange(3.0)[:, None], keys, ends(np.array(often)))
-    found = candidates([told, told], ["own"], lambda keys: Texts.from_strings(map(str, keys)))
+    batch = DecodedBatch(
+        np.array([0, 2, 3]), lined("abc"), np.arange(3.0)[:, None], ends(np.array(often)), keys, np.zeros(3)
+    )  # fmt: skip
+    found = candidates([batch, batch], ["own"], lambda keys: Texts.from_strings(map(str, keys)))
     assert list(found.features.names) == ["own", "5", "9"]
     assert found.score(np.array([0.5, 1.0, 1000.0])).tolist() == 2 * [1.0, 70000.5, 4.0]
 
 
 def test_a_folder_that_cannot_hold_the_lists(tmp_path):
     with pytest.raises(InputError, match="cannot hold the lists: No such file or directory; free some space or name"):
-        decoder().decode(segments(), START, 2, tmp_path / "missing")
+        decoder().decode(lined(segments()), START, 2, tmp_path / "missing")
 
 
 def test_the_best_translation_heads_the_list():
     best = decoder().best(Texts.from_strings(segments()), START)
-    lists = decoder().decode(segments(), START, 3)
+    lists = decoder().decode(lined(segments()), START, 3)
     assert list(best) == [lists.texts[first] for first in lists.bounds[:-1]]
 
 
 def test_distinct_lists_hold_no_text_twice():
-    lists = decoder(distinct=True).decode(segments(), START, 20)
+    lists = decoder(distinct=True).decode(lined(segments()), START, 20)
     for first, last in zip(lists.bounds[:-1], lists.bounds[1:], strict=True):
         listed = [lists.texts[i] for i in range(first, last)]
         assert len(set(listed)) == len(listed)
@@ -118,8 +121,8 @@ def test_distinct_lists_hold_no_text_twice():
 @pytest.mark.parametrize("features", ["fourteen", ALL])
 def test_the_steps_add_up_to_the_score(features):
     system = decoder(features)
-    weights = random_weights(system.decode(segments(), START, 5))
-    lists = system.decode(segments()[:5], weights, 1)
+    weights = random_weights(system.decode(lined(segments()), START, 5))
+    lists = system.decode(lined(segments()[:5]), weights, 1)
     for s, segment in enumerate(segments()[:5]):
         steps, end, known = built(system, segment, weights)
         assert {name: weights.get(name, 0.0) for name in known} == known
@@ -137,7 +140,7 @@ def test_a_template_of_one_s_own_is_scored_and_listed():
     system = decoder("fourteen")
     system.templates.add("Long", lambda source, target: ["yes"] if len(target) > len(source) else [])
     plain, drawn = (Weights.from_dict({**INITIAL, "Long/yes": weight}) for weight in (0.0, 4.0))
-    before, after = (system.decode(segments(), weights, 1) for weights in (plain, drawn))
+    before, after = (system.decode(lined(segments()), weights, 1) for weights in (plain, drawn))
 
     def count(lists):
         return lists.gather(np.ones(lists.size))[lists.features.ids["Long/yes"]]
@@ -191,21 +194,21 @@ def test_sets_of_features_work_without_a_language_model():
 
 def test_weights_that_are_no_numbers_are_refused():
     with pytest.raises(InputError, match="the weight of 'Words' is nan"):
-        decoder().decode(segments(), Weights.from_dict({**INITIAL, "Words": float("nan")}), 1)
+        decoder().decode(lined(segments()), Weights.from_dict({**INITIAL, "Words": float("nan")}), 1)
     with pytest.raises(InputError, match="finite"):
-        decoder("P1,Words").decode(segments(), Weights.from_dict({"P1/<unk>/<unk>": float("inf")}), 1)
+        decoder("P1,Words").decode(lined(segments()), Weights.from_dict({"P1/<unk>/<unk>": float("inf")}), 1)
 
 
 @pytest.mark.parametrize("segment", ["", "never seen words", "x " * 512])
 def test_odd_sentences_are_translated(segment):
-    lists = decoder(settings=Search(beam=3, pops=9)).decode([segment, segments()[0]], START, 2)
+    lists = decoder(settings=Search(beam=3, pops=9)).decode(lined([segment, segments()[0]]), START, 2)
     assert lists.texts[0].split() == segment.split()
     assert len(lists.segments) == 2
 
 
 def test_a_sentence_beyond_the_limit_is_named():
     with pytest.raises(InputError, match="segment 1: has 513 words; a sentence may have 512"):
-        decoder().decode(["a", "x " * 513], START, 1)
+        decoder().decode(lined(["a", "x " * 513]), START, 1)
 
 
 @pytest.fixture(scope="module")

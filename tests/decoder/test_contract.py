@@ -15,11 +15,13 @@ from rampion.errors import InputError
 from rampion.formats import save_nbest
 from rampion.store.candidates import Candidates
 from rampion.store.features import Weights
-from rampion.store.text import References
+from rampion.store.text import References, Texts
 from rampion.training.decoders import Command, FixedLists, Function, decoded
 from rampion.training.loop import train
 from rampion.training.recipes import RECIPES
 from rampion.training.tuning import judge
+
+lined = Texts.from_strings
 
 RECORDS = list(task(5, 6, 15))
 SEGMENTS = [str(s) for s in range(len(RECORDS))]
@@ -87,7 +89,7 @@ def same(one, other):
 def test_a_list_for_every_segment_of_at_most_k_candidates(case):
     asked, lines, weights = case
     for k in (1, 4):
-        lists = decoded(asked, lines, weights, k)
+        lists = decoded(asked, lined(lines), weights, k)
         assert len(lists.segments) == len(lines)
         assert 0 < np.diff(lists.bounds).max() <= k
         assert not np.isinf(lists.scores).any()
@@ -96,22 +98,22 @@ def test_a_list_for_every_segment_of_at_most_k_candidates(case):
 def test_the_same_question_has_the_same_answer(case):
     asked, lines, weights = case
     before = weights.vector.copy()
-    assert same(asked.decode(lines, weights, 5), asked.decode(lines, weights, 5))
+    assert same(asked.decode(lined(lines), weights, 5), asked.decode(lined(lines), weights, 5))
     assert np.array_equal(weights.vector, before)
 
 
 def test_weights_of_unknown_features_and_missing_ones_do_no_harm(case):
     asked, lines, weights = case
     other = Weights.from_dict(dict(list(weights.items())[1:]) | {"never-seen": 3.0})
-    assert len(decoded(asked, lines, other, 3).segments) == len(lines)
+    assert len(decoded(asked, lined(lines), other, 3).segments) == len(lines)
 
 
 def test_it_can_be_learnt_from(case):
     asked, lines, weights = case
-    lists = asked.decode(lines, weights, 10)
+    lists = asked.decode(lined(lines), weights, 10)
     references = References.from_lists([lists.texts[lists.bounds[s + 1] - 1]] for s in range(len(lines)))
     recipe = RECIPES["rampion"].set(iterations=2, k=10)
-    learnt = train(recipe, asked, lines, judge(lists, references, "bleu"), weights)
+    learnt = train(recipe, asked, lined(lines), judge(lists, references, "bleu"), weights)
     assert np.isfinite(learnt.vector).all()
 
 
@@ -142,32 +144,32 @@ def python(program):
 )  # fmt: skip
 def test_what_breaks_the_promise_is_one_sentence(decoder, said):
     with pytest.raises(InputError, match=said):
-        decoded(decoder, SEGMENTS, START, 1)
+        decoded(decoder, lined(SEGMENTS), START, 1)
 
 
 def test_a_decoder_that_forgets_segments_is_refused():
     with pytest.raises(InputError, match="answered with 6 lists for 7 segments, without one for segment 6"):
-        decoded(FixedLists(toy_lists()), [*SEGMENTS, "6"], START, 5)
+        decoded(FixedLists(toy_lists()), lined([*SEGMENTS, "6"]), START, 5)
 
 
 def test_a_line_break_is_refused_before_anything_runs():
     with pytest.raises(InputError, match="segment 1 has a line break"):
-        Command("true").decode(["a", "b\nc"], START, 1)
+        Command("true").decode(lined(["a", "b\nc"]), START, 1)
 
 
 def test_a_command_may_write_a_file_in_any_order():
     record = '{"id": "%s", "hyps": [{"text": "%s", "feats": {"LM": %s}}]}'
     said = f"{record % (1, 'a b', 1)}\n{record % (0, 'c', 2)}\n"
     program = f"import sys; open(sys.argv[2], 'w').write({said!r})"
-    lists = Command(python(program) + " {nbest} {source} {k}").decode(["x", "y"], START, 7)
+    lists = Command(python(program) + " {nbest} {source} {k}").decode(lined(["x", "y"]), START, 7)
     assert list(lists.segments) == ["0", "1"]
     assert lists.bounds.tolist() == [0, 1, 2]
     assert list(lists.texts) == ["c", "a b"]
     with pytest.raises(InputError, match="listed nothing for 1 of 3 segments, the first of them segment 2; every"):
-        Command(python(program) + " {nbest}").decode(["x", "y", "z"], START, 7)
+        Command(python(program) + " {nbest}").decode(lined(["x", "y", "z"]), START, 7)
     wrong = f"print({record % (0, 'c', 'NaN')!r})"
     with pytest.raises(InputError, match=r"line 1, '\{\"id\": \"0\", \"hyps\": .*NaN"):
-        Command(python(wrong)).decode(["x"], START, 7)
+        Command(python(wrong)).decode(lined(["x"]), START, 7)
 
 
 def test_a_command_that_fails_once_is_tried_again(tmp_path):
@@ -179,7 +181,7 @@ open({str(flag)!r}, "w")
 print("0 ||| a ||| LM= 1 ||| 1")
 sys.exit(not seen)
 """
-    assert len(Command(python(program), retries=1).decode(["x"], START, 1)) == 1
+    assert len(Command(python(program), retries=1).decode(lined(["x"]), START, 1)) == 1
 
 
 def test_what_a_timed_out_command_has_started_ends_with_it(tmp_path):
@@ -189,7 +191,7 @@ def test_what_a_timed_out_command_has_started_ends_with_it(tmp_path):
     )
     program = f"import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', {child!r}]); time.sleep(60)"
     with pytest.raises(InputError, match="did not end"):
-        Command(python(program), timeout=2.0).decode(["x"], START, 1)
+        Command(python(program), timeout=2.0).decode(lined(["x"]), START, 1)
     last = pulse.read_text()
     time.sleep(0.3)
     assert pulse.read_text() == last

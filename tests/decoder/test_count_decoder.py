@@ -31,6 +31,8 @@ from rampion.store.features import Weights
 from rampion.store.names import Names
 from rampion.store.text import Texts
 
+lined = Texts.from_strings
+
 
 def lines():
     """Some short sentences."""
@@ -205,7 +207,7 @@ def test_a_node_keeps_one_derivation_at_least():
 def test_weights_are_finite():
     name = chosen().features[0].name
     with pytest.raises(InputError, match=r"the weight of 'pair/.*' is inf; expected a finite number"):
-        large().decode(lines(), Weights.from_dict(dict(START) | {name: np.inf}), 1)
+        large().decode(lined(lines()), Weights.from_dict(dict(START) | {name: np.inf}), 1)
 
 
 def test_names_escape_what_divides_them():
@@ -215,7 +217,7 @@ def test_names_escape_what_divides_them():
 
 @pytest.mark.parametrize("features", ["fourteen", "fourteen,all"])
 def test_scores_are_those_of_the_features_listed(features):
-    lists = large(features, n=20).decode(lines(), weighed(), 10)
+    lists = large(features, n=20).decode(lined(lines()), weighed(), 10)
     scores = lists.score(weighed().onto(lists.features, lenient=True))
     np.testing.assert_allclose(scores, lists.scores, rtol=0, atol=1e-9)
     ranks = np.diff(lists.scores)[np.diff(np.repeat(np.arange(len(lists.segments)), np.diff(lists.bounds))) == 0]
@@ -223,13 +225,13 @@ def test_scores_are_those_of_the_features_listed(features):
 
 
 def test_ngrams_and_triggers_are_counted_in_the_text():
-    lists = large(n=20).decode([*lines(), "unknown words </s> _ unknown"], weighed(), 10)
+    lists = large(n=20).decode(lined([*lines(), "unknown words </s> _ unknown"]), weighed(), 10)
     assert counted(lists) == [heard(text) for text in lists.texts]
 
 
 def test_word_pairs_are_the_links_of_blocks():
     system, weights = large(), weighed(("pair",))
-    lists = counted(system.decode(lines(), weights, 5), ("pair/",))
+    lists = counted(system.decode(lined(lines()), weights, 5), ("pair/",))
     wanted = {one.words: one.name for one in chosen().features if one.kind == "pair"}
     expected = []
     for batch, derivations in system._search(
@@ -244,7 +246,7 @@ def test_word_pairs_are_the_links_of_blocks():
 
 
 def test_without_weights_the_lists_are_those_of_the_decoder_alone():
-    alone, wide = decoder().decode(lines(), START, 200), large(n=3).decode(lines(), START, 200)
+    alone, wide = decoder().decode(lined(lines()), START, 200), large(n=3).decode(lined(lines()), START, 200)
     assert alone.texts == wide.texts
     assert alone.scores.tobytes() == wide.scores.tobytes()
     assert alone.lists.dense.tobytes() == wide.lists.dense.tobytes()
@@ -259,9 +261,9 @@ def test_with_room_for_all_paths_the_lists_are_exact(kinds):
     system = LargeDecoder(tiny, chosen(), every)
     paths = tiny.search(Texts.from_strings(cut), tiny.model(weights), lambda batch, graph: kbest(graph, every).bounds)
     assert max(np.diff(next(iter(paths)))) < every
-    plain = LargeDecoder(tiny, chosen()).decode(cut, Weights.from_dict(dict(START)), every)
+    plain = LargeDecoder(tiny, chosen()).decode(lined(cut), Weights.from_dict(dict(START)), every)
     scores = plain.score(weights.onto(plain.features, lenient=True))
-    found = system.decode(cut, weights, 40)
+    found = system.decode(lined(cut), weights, 40)
     for s in range(len(cut)):
         best = np.sort(scores[plain.bounds[s] : plain.bounds[s + 1]])[::-1][:40]
         np.testing.assert_allclose(found.scores[found.bounds[s] : found.bounds[s + 1]], best, rtol=0, atol=1e-9)
@@ -271,13 +273,13 @@ def test_threads_and_batches_change_no_bit(monkeypatch):
     lists = []
     for threads, size in ((1, 64), (3, 2)):
         monkeypatch.setattr("rampion.decoder.block_decoder.BATCH", size)
-        lists.append(large("fourteen,W1", n=5, threads=threads).decode(lines(), weighed(), 7))
+        lists.append(large("fourteen,W1", n=5, threads=threads).decode(lined(lines()), weighed(), 7))
     for one, other in zip(*(each.arrays().values() for each in lists), strict=True):
         assert one.tobytes() == other.tobytes()
 
 
 def test_the_best_translation_heads_the_list():
-    lists = large(n=5).decode(lines(), weighed(), 3)
+    lists = large(n=5).decode(lined(lines()), weighed(), 3)
     assert list(large(n=5).best(Texts.from_strings(lines()), weighed())) == [lists.texts[i] for i in lists.bounds[:-1]]
 
 
@@ -365,7 +367,7 @@ def test_the_commands_decode_and_tune_with_them(folder):
     rampion(
         "decode", source, *system, "--weights", folder / "run", "--beam", 20, "--nbest", folder / "x.store", "-k", 4
     )
-    found, wanted = load_nbest(folder / "x.store"), wide.decode(segments()[:4], weights, 4)
+    found, wanted = load_nbest(folder / "x.store"), wide.decode(lined(segments()[:4]), weights, 4)
     assert found.scores.tobytes() == wanted.scores.tobytes()
 
 

@@ -14,7 +14,7 @@ import rampion.decoder.remote as rooms
 from command import good, rampion, start
 from rampion.decoder.models.leave_one_out import LENGTH
 from rampion.decoder.remote import Spread
-from systems import ORACLE, START, decoder, keyed, large, same, segments, toy, weighed, weights, whole
+from systems import START, decoder, keyed, large, same, segments, toy, weighed, weights, whole
 from systems import own as left
 from trained import SETTINGS, files, train
 
@@ -24,13 +24,15 @@ from rampion.executors.local import Local
 from rampion.store.features import Weights
 from rampion.store.text import References, Texts
 
+lined = Texts.from_strings
+
 FEATURES = ["LM,all", "fourteen,word"]
 
 
 @contextmanager
-def spread(room, system, size=7, threads=2, criterion=ORACLE, **patience):
+def spread(room, system, size=7, threads=2, **patience):
     with Coordinator(Local(threads), Workspace(room), Patience(**patience)) as coordinator:
-        yield Spread(system, coordinator, size, criterion)
+        yield Spread(system, coordinator, size)
 
 
 def lines():
@@ -45,7 +47,7 @@ def references():
 @pytest.mark.parametrize("features", FEATURES)
 def test_candidates_are_those_of_one_process(tmp_path, features, size):
     system, given = keyed(features), weights(features)
-    with spread(tmp_path, system.decoder, size) as shards:
+    with spread(tmp_path, system, size) as shards:
         assert shards.names == system.names
         assert shards.fingerprint == system.fingerprint
         assert same(whole(shards.listed(lines(), given, 3)), whole(system.listed(lines(), given, 3)))
@@ -59,7 +61,7 @@ def test_lists_are_those_of_one_process(tmp_path):
     for number, system in enumerate((decoder("fourteen,all"), large())):
         given = START if number == 0 else weighed()
         with spread(tmp_path / str(number), system) as shards:
-            found, wanted = shards.decode(segments(), given, 4), system.decode(segments(), given, 4)
+            found, wanted = shards.decode(lined(segments()), given, 4), system.decode(lined(segments()), given, 4)
         assert found.texts == wanted.texts
         assert found.features.names == wanted.features.names
         for name, array in wanted.lists._asdict().items():
@@ -72,8 +74,8 @@ def test_what_is_left_out_is_left_out_by_shards(tmp_path):
     system = decoder_of(blocks).leaving_out(*text, LENGTH)
     given = Weights.from_dict(dict.fromkeys(system.names, 0.3))
     with spread(tmp_path, system, 5) as shards:
-        found = shards.decode(list(text[0]), given, 3)
-    assert np.array_equal(found.scores, system.decode(list(text[0]), given, 3).scores)
+        found = shards.decode(text[0], given, 3)
+    assert np.array_equal(found.scores, system.decode(text[0], given, 3).scores)
 
 
 def decoder_of(blocks):
@@ -85,12 +87,12 @@ def decoder_of(blocks):
 def test_of_skipped_shards_there_is_nothing(tmp_path):
     system, given = keyed(), weights()
     count = len(segments())
-    with spread(tmp_path, system.decoder, 10, deaths=1, poison="skip") as shards:
+    with spread(tmp_path, system, 10, deaths=1, poison="skip") as shards:
         shards.coordinator.answers = lambda job, tasks, read: (None for _ in tasks)
         assert shards.best(lines(), given) == Texts.from_strings([""] * count)
         fired = whole(shards.listed(lines(), given, 3))
         assert (len(fired.bounds), len(fired.texts), len(fired.keys)) == (count + 1, 0, 0)
-        assert shards.decode(segments(), given.own, 2).size == 0
+        assert shards.decode(lined(segments()), given.own, 2).size == 0
 
 
 def test_templates_of_ones_own_stay_at_home(tmp_path):
@@ -103,7 +105,7 @@ def test_templates_of_ones_own_stay_at_home(tmp_path):
 def test_one_job_after_another(tmp_path):
     """What earlier jobs have left is no part of later ones."""
     system, given = keyed(), weights()
-    with spread(tmp_path, system.decoder) as shards:
+    with spread(tmp_path, system) as shards:
         for k in (2, 3, 2):
             assert same(whole(shards.listed(lines(), given, k)), whole(system.listed(lines(), given, k)))
         squares = shards.coordinator.answers(Job("squares"), errands.tasks(3), errands.read)

@@ -35,7 +35,7 @@ DECODER_FLOW = (
     "features",
     "search",
     "block_decoder",
-    "explain binary_decoder count_decoder",
+    "explain count_decoder",
     "remote system",
     "__init__",
 )

@@ -8,7 +8,7 @@ from itertools import pairwise, product
 
 import numpy as np
 
-from rampion.sets.records import Fired, Keyed, KeyRow
+from rampion.sets.records import DecodedBatch, Keyed, KeyRow
 from rampion.store.text import References, Texts
 from rampion.training.relevant import Lines, Text
 
@@ -67,19 +67,20 @@ class FakeDecoder:
         }
         return [known[name] for name in self.names]
 
-    def _fired(self, lines: list[str], lists: list[list[list[str]]]) -> Fired:
+    def _fired(self, lines: list[str], lists: list[list[list[str]]]) -> DecodedBatch:
         flat = [(line, said) for line, listed in zip(lines, lists, strict=True) for said in listed]
         keys = [self._keys(line, said) for line, said in flat]
         values = [self._values(line, said) for line, said in flat]
-        return Fired(
+        return DecodedBatch(
             np.cumsum([0, *map(len, lists)]),
             Texts.from_strings(" ".join(said) for _, said in flat),
             np.array(values, np.float64).reshape(len(flat), len(self.names)),
             np.cumsum([0, *map(len, keys)]),
             np.array([one for row in keys for one in row], np.uint64),
+            np.zeros(len(flat)),
         )
 
-    def _batches(self, segments: Texts, choose) -> Iterator[Fired]:
+    def _batches(self, segments: Texts, choose) -> Iterator[DecodedBatch]:
         lines = list(segments)
         for first in range(0, len(lines), BATCH):
             batch = lines[first : first + BATCH]
@@ -97,14 +98,14 @@ class FakeDecoder:
             found.append(own + float(weights.table.weigh(keys).astype(np.float64).sum()))
         return found
 
-    def listed(self, segments: Texts, weights: Keyed, k: int) -> Iterator[Fired]:
+    def listed(self, segments: Texts, weights: Keyed, k: int) -> Iterator[DecodedBatch]:
         def best(_, line):
             said, scores = self._said(line), self.scores(line, weights)
             return [said[i] for i in sorted(range(len(said)), key=lambda i: (-scores[i], i))[:k]]
 
         return self._batches(segments, best)
 
-    def truths(self, segments: Texts, references: References, best: int) -> Iterator[Fired]:
+    def truths(self, segments: Texts, references: References, best: int) -> Iterator[DecodedBatch]:
         def nearest(segment, line):
             wanted = references[segment][0].split()
             said = self._said(line)
@@ -113,7 +114,7 @@ class FakeDecoder:
 
         return self._batches(segments, nearest)
 
-    def bags(self, segments: Texts, seed: int) -> Iterator[Fired]:
+    def bags(self, segments: Texts, seed: int) -> Iterator[DecodedBatch]:
         for fired in self._batches(segments, lambda segment, line: [self._said(line)[(5 * seed + 7 * segment) % 27]]):
             mute = Texts.from_strings([""] * len(fired.values))
             yield fired._replace(texts=mute, values=np.zeros_like(fired.values))

@@ -7,7 +7,6 @@ from functools import cache
 import numpy as np
 from rampion.decoder.alignment.align import align
 from rampion.decoder.alignment.links import parsed
-from rampion.decoder.binary_decoder import KeyedBlockDecoder
 from rampion.decoder.block_decoder import INITIAL, BlockDecoder
 from rampion.decoder.count_decoder import LargeDecoder
 from rampion.decoder.features.counts import CountFeatures, Settings
@@ -17,8 +16,7 @@ from rampion.decoder.search.oracle import Oracle
 from rampion.decoder.search.search import Search
 from rampion.decoder.text.language import Language
 
-from rampion.arrays import chained
-from rampion.sets.records import Fired, Keyed
+from rampion.sets.records import DecodedBatch, Keyed
 from rampion.store.features import Weights
 from rampion.store.keys import Keys
 from rampion.store.text import Texts
@@ -48,23 +46,16 @@ ORACLE = Oracle(beam=10)
 
 
 def keyed(features="LM,all", oracle=10, **settings):
-    return KeyedBlockDecoder(decoder(features, **settings), Oracle(beam=oracle))
+    return decoder(features, criterion=Oracle(beam=oracle), **settings)
 
 
 def lines():
     return Texts.from_strings(segments())
 
 
-def whole(parts) -> Fired:
+def whole(parts) -> DecodedBatch:
     """Batches end to end."""
-    parts = list(parts)
-    return Fired(
-        chained([part.bounds for part in parts]),
-        Texts.join([part.texts for part in parts]),
-        np.concatenate([part.values for part in parts]),
-        chained([part.key_bounds for part in parts]),
-        np.concatenate([part.keys for part in parts]),
-    )
+    return DecodedBatch.join(list(parts))
 
 
 @cache
@@ -79,8 +70,8 @@ def weights(features="LM,all", seed=5) -> Keyed:
     return Keyed(table, dict.fromkeys(system.names, 0.1))
 
 
-def same(first: Fired, second: Fired) -> bool:
-    arrays = ("bounds", "values", "key_bounds", "keys")
+def same(first: DecodedBatch, second: DecodedBatch) -> bool:
+    arrays = ("bounds", "values", "key_bounds", "keys", "scores")
     return first.texts == second.texts and all(
         np.array_equal(getattr(first, name), getattr(second, name)) for name in arrays
     )

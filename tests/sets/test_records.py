@@ -25,7 +25,7 @@ from rampion.errors import InputError, StoreError
 from rampion.formats import container
 from rampion.sets import files as files
 from rampion.sets.files import Sets
-from rampion.sets.records import Fired, Records, Seen, recorded
+from rampion.sets.records import DecodedBatch, Records, Seen, recorded
 from rampion.store.keys import Keys
 from rampion.store.text import Texts
 
@@ -37,12 +37,13 @@ def chained(lengths):
 def fired(lists, width):
     """Lists of candidates, each (keys, values, gain), as a decoder tells them, and their gains."""
     flat = [candidate for candidates in lists for candidate in candidates]
-    told = Fired(
+    told = DecodedBatch(
         chained([len(candidates) for candidates in lists]),
         Texts.from_strings("" for _ in flat),
         np.array([values for _, values, _ in flat], np.float64).reshape(len(flat), width),
         chained([len(keys) for keys, _, _ in flat]),
         np.array([key for keys, _, _ in flat for key in keys], np.uint64),
+        np.zeros(len(flat)),
     )
     return told, np.array([gain for _, _, gain in flat], np.float64)
 

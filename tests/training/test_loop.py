@@ -25,6 +25,7 @@ from rampion.errors import InputError, RecipeError
 from rampion.formats import store, texts
 from rampion.formats import weights as weight_files
 from rampion.store.features import Weights
+from rampion.store.text import Texts
 from rampion.training.decoders import FixedLists
 from rampion.training.loop import Judged, Memory, train
 from rampion.training.policies import Merge, Replace, Window
@@ -331,7 +332,7 @@ def prepared(tmp_path_factory):
     corpus = block_toy()[0]
     corpus.write(folder / "corpus")
     system = System.prepare(folder / "corpus", folder / "system", Settings())
-    made = system.decoder("fourteen", beam=20, pops=200).decoder
+    made = system.decoder("fourteen", beam=20, pops=200)
     texts.write(folder / "dev.src", corpus.dev.source)
     other = Weights.from_dict(dict(made.initial) | {"LM": 1.0, "LexST": 0.6, "Jump": 0.0})
     texts.write(folder / "reached", made.best(corpus.dev.source, other))
@@ -424,7 +425,7 @@ def test_every_decoding_asks_with_the_weights_learnt_before(policy):
     sizes = [row.candidates for row in memory.rows]
     assert (max(sizes) > 300) == (policy != Replace())
     for row, asked in zip(memory.rows, decoder.asked, strict=True):
-        best = Ranked(lists).decode([], asked, 1)
+        best = Ranked(lists).decode(Texts.from_strings([]), asked, 1)
         assert row.decoded == judge(lists, references, recipe.metric).batch(best).corpus_score(np.arange(60))
 
 

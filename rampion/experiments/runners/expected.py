@@ -104,7 +104,7 @@ def trial(stock: Stock, learning: Learning) -> Outcome:
     """The result of the last step, with weight 1."""
     course = Course.of(stock, learning)
     system = condensed(stock, course.learnt[max(course.learnt)], learning)
-    weights = beginning(stock, decoder(stock, system, course.names).decoder.names)
+    weights = beginning(stock, decoder(stock, system, course.names).names)
     said = spoken(stock, system, course.names, weights, "tune")
     return Outcome({"expected": MEAN.rows(course.expected[-1]), **said}, {}, course.facts)
 
@@ -141,7 +141,7 @@ def measured(stock: Stock, system: Any, found: Found, facts: Mapping[str, Any]) 
 
 
 def spoken(stock: Stock, system: Any, features: str, weights: Mapping[str, float], *parts: str) -> dict[str, Any]:
-    speaker, texts = decoder(stock, system, features).decoder, {"tune": system.corpus.dev, "test": system.corpus.test}
+    speaker, texts = decoder(stock, system, features), {"tune": system.corpus.dev, "test": system.corpus.test}
     given = Weights.from_dict(weights)
     return {name: bleu(speaker.best(texts[name].source, given), texts[name].references) for name in parts}
 
@@ -204,10 +204,10 @@ def listed(stock: Stock, learning: Learning) -> Candidates:
     if not path.exists():
         console.note(f"  listing {count} training sentences with {learning.features}, {left.replace('-', ' ')}")
         part, model = system.corpus.train.take(np.arange(count)), language(stock, count)
-        lister = decoder(stock, replace(system, lm=model), f"fourteen,{learning.features}").decoder
+        lister = decoder(stock, replace(system, lm=model), f"fourteen,{learning.features}")
         if learning.leave_one_out:
             lister = lister.leaving_out(part.source, part.target, alignment(stock, count), LENGTH)
-        lists = lister.decode(list(part.source), Weights.from_dict(base(stock).weights), stock.scale.width)
+        lists = lister.decode(part.source, Weights.from_dict(base(stock).weights), stock.scale.width)
         path.parent.mkdir(parents=True, exist_ok=True)
         store.write(path, lists)
     return store.read(path)
@@ -438,4 +438,4 @@ def tuned_with(stock: Stock, learning: Learning, course: Course, step: int, seed
         return Found(**json.loads(kept.read_bytes()))
     console.note(f"  MERT with step {step}, seed {seed}")
     keyed = decoder(stock, condensed(stock, course.learnt[step], learning), course.names)
-    return mert(stock, keyed, beginning(stock, keyed.decoder.names), seed, stock.scale.turns, folder)
+    return mert(stock, keyed, beginning(stock, keyed.names), seed, stock.scale.turns, folder)

@@ -131,7 +131,7 @@ class Stock:
 
     def lister(self, features: str, order: str, options: int | None = None) -> Decoder:
         """The same decoder, for lists of candidates."""
-        decoder: Decoder = self._made(features, order, options).decoder
+        decoder: Decoder = self._made(features, order, options)
         return decoder
 
     def _made(self, features: str, order: str, options: int | None, system: Any = None) -> Any:

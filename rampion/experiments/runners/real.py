@@ -156,7 +156,7 @@ def minimum_error(stock: Stock, settings: Dense, decoder: KeyedDecoder, seed: in
     from rampion.training.tuning import judge
 
     dev = stock.system.corpus.dev
-    segments, lister = list(dev.source), stock.lister(settings.features, "SWAP", OPTIONS)
+    segments, lister = dev.source, stock.lister(settings.features, "SWAP", OPTIONS)
     most = stock.scale.decodings - 1  # the first two are one
     first = dict.fromkeys(decoder.names, FLAT)
     second = disturbed(Learnt(np.zeros(0, np.float32), first), decoder.names, seed).own

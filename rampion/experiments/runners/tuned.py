@@ -87,7 +87,7 @@ def loop(
     numbers = Texts.from_strings(map(str, range(len(dev))))
     arbiter = judge(numbers, dev.references, recipe.metric, recipe.alpha)
     run = Loop.resume(folder, asked | recipe.settings(), (), {"decoder": fingerprint}, told, ())
-    weights = train(recipe, decoder, list(dev.source), arbiter, start, ignore, journal=run)
+    weights = train(recipe, decoder, dev.source, arbiter, start, ignore, journal=run)
     run.folder.finish(weights, weights, {"iteration": len(run.rows), "weights": str(run.folder.weights)})
     shutil.rmtree(folder / "lists")
     return run.rows, weights

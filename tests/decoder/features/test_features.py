@@ -22,10 +22,11 @@ from rampion.decoder.features.dense import DENSE, FOURTEEN, SEVEN, dense, spoken
 from rampion.decoder.features.templates import GROUPS, LABELS, NAMES, WORDS, Templates, mask_of
 from rampion.decoder.models.blocks import COLUMNS, LEARNT, SPECIAL, Blocks, Vocabularies
 from rampion.decoder.models.options import Derivations, Options, Sentences
-from rampion.decoder.search.candidates import Told, candidates
+from rampion.decoder.search.candidates import candidates
 from rampion.decoder.search.states import Reordering, State
 
 from rampion.errors import InputError, RecipeError
+from rampion.sets.records import DecodedBatch
 from rampion.store.keys import Keys
 from rampion.store.names import Names
 from rampion.store.text import Texts
@@ -355,8 +356,9 @@ def test_candidates_score_as_their_derivations(seed):
     batch = case.sentences, case.options, case.templates.blocks, case.derivations
     values = dense(*batch, jumps=jumps_of(seed), logs=np.zeros(0), names=FOURTEEN)
     said = Texts.from_strings("x" for _ in case.derivations.scores)
-    told = Told(case.derivations, said, values, *case.templates.emit(*case.batch))
-    store = candidates([told], FOURTEEN, case.templates.names)
+    keys, bounds = case.templates.emit(*case.batch)
+    found = DecodedBatch(case.derivations.bounds, said, values, bounds, keys, case.derivations.scores)
+    store = candidates([found], FOURTEEN, case.templates.names)
     weights = np.random.default_rng(seed).integers(-4, 5, len(store.features)).astype(float)
     weigh = dict(zip(store.features.names, weights, strict=True))
     for d, s in enumerate(owners(case)):

@@ -31,6 +31,8 @@ from rampion.optim.baum_welch import UNUSED, Growth
 from rampion.store.features import Features, Weights
 from rampion.store.text import Texts
 
+lined = Texts.from_strings
+
 SPARSE = "pairs,lexical,triplets,reordering"
 WAYS = (MON, Reordering(), Reordering(8, adjacent_swaps=True))
 
@@ -60,7 +62,7 @@ def learnt(seed=0, share=0.8):
     draw = np.random.default_rng(seed)
     names = set()
     for way in WAYS:
-        lists = decoder(toy()[2], f"fourteen,{SPARSE}", way).decode(lines(), Weights.from_dict(INITIAL), 30)
+        lists = decoder(toy()[2], f"fourteen,{SPARSE}", way).decode(lined(lines()), Weights.from_dict(INITIAL), 30)
         names.update(name for name in lists.features.names if "/" in name)
     chosen = [name for name in sorted(names) if draw.random() < share]
     return dict(zip(chosen, (draw.integers(-8, 9, len(chosen)) / 8).tolist(), strict=True))
@@ -99,9 +101,10 @@ def test_the_search_finds_the_same_and_a_column_is_what_its_template_weighs(labe
         toy()[2].vocabularies,
         toy()[2].blocks._replace(values=np.round(toy()[2].blocks.values)), toy()[2].jumps, toy()[2].meta,
     )  # fmt: skip
-    before = decoder(whole, f"fourteen,{','.join(labels)}", way).decode(lines(), Weights.from_dict(own | sparse), 10)
+    every = Weights.from_dict(own | sparse)
+    before = decoder(whole, f"fourteen,{','.join(labels)}", way).decode(lined(lines()), every, 10)
     after = decoder(condensed(whole, sparse), "fourteen,learnt", way).decode(
-        lines(), Weights.from_dict(own | dict.fromkeys(LEARNT, 1.0)), 10
+        lined(lines()), Weights.from_dict(own | dict.fromkeys(LEARNT, 1.0)), 10
     )
     assert list(before.texts) == list(after.texts)
     np.testing.assert_array_equal(before.scores, after.scores)
@@ -119,7 +122,7 @@ def test_the_search_says_what_the_features_are():
     draw = np.random.default_rng(5)
     system = decoder(condensed(toy()[2], learnt()), "fourteen,learnt")
     given = Weights.from_dict({name: float(draw.integers(-8, 9)) / 8 for name in system.names})
-    lists = system.decode(lines(), given, 20)
+    lists = system.decode(lined(lines()), given, 20)
     np.testing.assert_allclose(lists.score(given.onto(lists.features)), lists.scores, atol=1e-9)
 
 
@@ -130,7 +133,7 @@ def test_what_explains_adds_up():
         found = built(system, line, given)
         parts = [*(step.fired for step in found.steps), found.last]
         score = sum(given[name] * value for part in parts for name, value in part.items())
-        assert score == pytest.approx(system.decode([line], given, 1).scores[0])
+        assert score == pytest.approx(system.decode(lined([line]), given, 1).scores[0])
         assert {name for step in found.steps for name in step.fired} & set(LEARNT)
         assert not set(found.last) & set(LEARNT[:7])
 
@@ -184,7 +187,7 @@ def test_condensing_keeps_everything_else():
     assert not found.blocks.values[BOUNDARY].any()
     left = [system.leaving_out(toy()[0].train.source, toy()[0].train.target, toy()[1]) for system in (
         decoder(blocks, "fourteen"), decoder(found, "fourteen"))]  # fmt: skip
-    one, other = (system.decode(list(toy()[0].train.source)[:20], Weights.from_dict(INITIAL), 5) for system in left)
+    one, other = (system.decode(toy()[0].train.source[:20], Weights.from_dict(INITIAL), 5) for system in left)
     assert all(a.tobytes() == b.tobytes() for a, b in zip(one.arrays().values(), other.arrays().values(), strict=True))
 
 
@@ -269,7 +272,7 @@ def lists():
     """Lists of training text, each line without its own counts, and what its candidates gain."""
     corpus, points, blocks, _ = toy()
     system = decoder(blocks, "fourteen,pairs").leaving_out(corpus.train.source, corpus.train.target, points)
-    found = system.decode(list(corpus.train.source)[:60], Weights.from_dict(INITIAL), 20)
+    found = system.decode(corpus.train.source[:60], Weights.from_dict(INITIAL), 20)
     wanted = [set(line.split()) for line in list(corpus.train.target)[:60]]
     owners = np.repeat(np.arange(60), np.diff(found.bounds))
     shared = [

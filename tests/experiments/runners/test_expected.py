@@ -91,7 +91,7 @@ def test_blocks_say_what_sparse_features_say(made, stock):
     assert np.count_nonzero(weights.vector)
     both = Weights.from_dict({**expected.loud(stock), **{name: w for name, w in weights.items() if "/" in name}})
     dev = stock.whole.corpus.dev
-    said = expected.decoder(stock, stock.whole, "fourteen,pairs").decoder.best(dev.source, both)
+    said = expected.decoder(stock, stock.whole, "fourteen,pairs").best(dev.source, both)
     score = Bleu().total_score(Bleu().statistics(said, np.arange(len(said) + 1), dev.references).sum(axis=0))
     assert rows_of(out, "sensitivity")["RPROP, tau 1e-06"]["measured"]["tune"]["score"] == pytest.approx(score)
 
