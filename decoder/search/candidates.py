@@ -31,11 +31,7 @@ def candidates(
     spelt: Callable[[KeyRow], Texts],
     folder: str | PathLike[str] | None = None,
 ) -> Candidates:
-<<<<<<< HEAD
-    """A store with a candidate for every derivation. `names` are those of dense values; `spelt` names binary features.
-=======
-    """The candidates of all batches: their dense values are called `names`; their keys, which `spelt` names, count.
->>>>>>> 61cdf2f (One decoder protocol with one type of batch: the block decoder lists candidates by keys and by names)
+    """A store with every candidate of the batches. `names` are those of dense values; `spelt` names binary features.
 
     Binary features are numbered in the order in which they first fire. With a folder, the store is in unnamed files
     there instead of in memory.
@@ -73,17 +69,10 @@ def candidates(
     )
 
 
-<<<<<<< HEAD
-def _packed(told: Told, table: Keys, width: int) -> tuple[NDArray[np.uint32], Lists]:
-    """The lists of a batch, whose features are numbered in the order of their ids in the table; and these ids."""
-    own, bounds, n = Keys(), told.derivations.bounds, len(told.texts)
-    fired = own.enter(told.keys)
-=======
 def _packed(batch: DecodedBatch, table: Keys, width: int) -> tuple[NDArray[np.uint32], Lists]:
-    """The lists of a batch with features of its own, which rise as their ids in the table, and these ids."""
+    """The lists of a batch, whose features are numbered in the order of their ids in the table; and these ids."""
     own, bounds, n = Keys(), batch.bounds, len(batch.texts)
     fired = own.enter(batch.keys)
->>>>>>> 61cdf2f (One decoder protocol with one type of batch: the block decoder lists candidates by keys and by names)
     ids = table.enter(own.listed())
     order = np.argsort(ids)
     places = np.empty(len(ids), np.uint32)
