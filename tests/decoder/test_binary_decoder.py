@@ -12,7 +12,6 @@ from rampion.decoder.search.search import Search
 from rampion.decoder.search.states import MON
 from systems import ORACLE, keyed, lines, same, segments, toy, weights, whole
 
-from rampion.errors import RecipeError
 from rampion.protocols import KeyedDecoder
 from rampion.sets.records import Keyed
 from rampion.store.keys import Keys
@@ -29,7 +28,7 @@ def test_keys_and_values_under_the_weights_are_the_scores_of_the_search(features
     binary = given.table.weigh(told.keys).astype(np.float64)
     sums = np.concatenate([[0.0], np.cumsum(binary)])[told.key_bounds]
     own = told.values @ np.array([given.own[name] for name in system.names])
-    inner = system.decoder
+    inner = system
     found = inner.search(lines(), system.model(given), lambda batch, graph: inner.kbest(batch, graph, 3).scores)
     np.testing.assert_allclose(np.diff(sums) + own, np.concatenate(list(found)), rtol=1e-4, atol=1e-4)
     assert np.diff(told.bounds).min() >= 1
@@ -59,7 +58,7 @@ def test_truths_lie_in_the_search_space_and_fire_what_the_templates_say():
     system, references = keyed(EVERY, settings=MONOTONE), toy()[0].dev.references
     told = whole(system.truths(lines(), references, 3))
     assert np.diff(told.bounds).max() == 3
-    inner = system.decoder
+    inner = system
     criterion = Oracle(beam=10, best=3, reordering=MON)
     batch, found = next(inner.oracle(lines(), references, criterion, lambda *both: both))
     keys, bounds = inner.templates.emit(batch.sentences, batch.options, found)
@@ -129,8 +128,7 @@ def test_the_fingerprint_knows_what_changes_answers():
     assert keyed().fingerprint == prints[0]
 
 
-def test_it_is_a_keyed_decoder_and_refuses_weights_it_cannot_use():
+def test_it_is_a_keyed_decoder_and_weights_of_other_features_change_nothing():
     system: KeyedDecoder = keyed("all")
     assert system.names == ()
-    with pytest.raises(RecipeError, match="LM has a weight, but the decoder's real-valued features are: none"):
-        system.best(lines(), Keyed(Keys(), {"LM": 0.1}))
+    assert system.best(lines(), Keyed(Keys(), {"LM": 0.1})) == system.best(lines(), Keyed(Keys(), {}))
