@@ -118,7 +118,7 @@ def test_bad_input(corpus, done, tmp_path, more, sentence):
     assert err.count("\n") == 1
 
 
-def test_a_run_is_not_overwritten_and_goes_on_as_it_began(corpus, done, tmp_path):
+def test_a_run_is_not_overwritten_and_goes_on_as_it_began(corpus, done):
     code, _, err = train(corpus, done[0])
     assert (code, err) == (
         2,

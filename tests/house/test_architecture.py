@@ -171,3 +171,11 @@ def test_kernels_take_few_arguments(path):
     assert found.keys() == set(re.findall(r"^c?p?def\s[^=(\n]*?(\w+)\(", source, re.MULTILINE))
     crowded = {f"{path}: {name}" for name, count in found.items() if count > MOST_ARGUMENTS}
     assert not crowded - CROWDED, f"more than {MOST_ARGUMENTS} arguments: {crowded - CROWDED}"
+
+
+def test_tests_share_only_what_is_in_the_kit():
+    tests = ROOT / "tests"
+    others = {path.name for path in tests.iterdir() if path.is_dir()} | {path.stem for path in tests.rglob("test_*.py")}
+    for path in tests.rglob("*.py"):
+        for module, line in imports(ast.parse(path.read_text("utf-8"))):
+            assert module.split(".")[0] not in others, f"{path.name}:{line} imports {module}; tests share tests/kit"

@@ -148,8 +148,8 @@ def test_same_tokens_and_features_are_one_candidate_and_other_features_make_two(
     assert distinct.distinct() is distinct
 
 
-@given(stores(max_candidates=5), stores(max_candidates=5), seeds)
-def test_merge_is_a_union_in_order_of_first_appearance(first, second, random):
+@given(stores(max_candidates=5), stores(max_candidates=5))
+def test_merge_is_a_union_in_order_of_first_appearance(first, second):
     first, second = first.distinct(), second.distinct()
     merged = first.merge(second)
     mine, theirs, both = told(first), told(second), told(merged)

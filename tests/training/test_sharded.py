@@ -255,7 +255,7 @@ def test_a_shard_that_kills_is_named_or_left_out(tmp_path):
     np.testing.assert_allclose(taken, gradient, atol=1e-12)
 
 
-def test_what_does_not_fit_is_refused(tmp_path):
+def test_what_does_not_fit_is_refused():
     store = lists()
     with pytest.raises(RecipeError, match="shards is 0; expected 1 or more"):
         tuned(store, shards=0)

@@ -456,7 +456,7 @@ def test_the_command_aligns_scores_and_keeps_its_aligner(corpus):
     assert (corpus / "other").read_text() == "0-0\n" * 300
 
 
-def test_the_command_tells_what_is_wrong(corpus, tmp_path):
+def test_the_command_tells_what_is_wrong(corpus):
     source, target, out = (corpus / name for name in ("source", "target", "out"))
     (corpus / "short").write_text("a\n")
     (corpus / "empty").write_text("")
