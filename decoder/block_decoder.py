@@ -42,9 +42,9 @@ Offsets = NDArray[np.int64]
 Ids = NDArray[np.uint32]
 
 SETS = {"seven": SEVEN, "fourteen": FOURTEEN, "learnt": LEARNT}
-BATCH = 64  # sentences that go through the kernels together
+BATCH = 64  # sentences of one call of the kernels
 
-# What tuning starts from: Moses' defaults, for the same features (S10.10); LEARNT were trained with weight 1.
+# The initial weights of tuning: Moses' defaults, for the same features (S10.10). LEARNT were trained with weight 1.
 INITIAL = (
     {"PhraseST": 0.2, "PhraseTS": 0.2, "LexST": 0.2, "LexTS": 0.2, "ModelOne": 0.2, "Phrases": 0.2, "Words": 1.0}
     | {"LM": 0.5, "LMFirst": 0.5, "LMRest": 0.5, "Jump": 0.3, "JumpOut": 0.3, "JumpIn": 0.3}
@@ -54,7 +54,7 @@ INITIAL = (
 
 
 def features_of(which: str) -> tuple[tuple[str, ...], str]:
-    """Real-valued features and templates by name, with commas between; seven, fourteen, learnt are sets of them."""
+    """The real-valued features and templates of a list with commas; seven, fourteen and learnt are sets of features."""
     names, templates = list[str](), list[str]()
     for name in filter(None, which.split(",")):
         if name in SETS or name in DENSE:
@@ -74,7 +74,7 @@ def features_of(which: str) -> tuple[tuple[str, ...], str]:
 
 
 class Batch(NamedTuple):
-    """Sentences and what can be said about them; `surfaces` are the source words as they were written."""
+    """Sentences and their translation options. `surfaces` are the source words as they were written."""
 
     first: int
     sentences: Sentences
@@ -83,7 +83,7 @@ class Batch(NamedTuple):
 
 
 T = TypeVar("T")
-Progress = Callable[[int], None]  # told how many sentences are done
+Progress = Callable[[int], None]  # receives the number of sentences that are done
 
 
 class _Weighed(NamedTuple):
@@ -97,24 +97,24 @@ class _Weighed(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BlockDecoder:
-    """Decodes with the features asked for; the same lists for any number of threads."""
+    """Decodes with the chosen features. The lists are the same for any number of threads."""
 
     blocks: BlockSet
     lm: Lm | None = None
     features: str = "fourteen"
     settings: Search = field(default_factory=Search)
-    options: int = 20  # blocks of a source phrase
-    longest: int = 8  # words of a source phrase
+    options: int = 20  # the most blocks of a source phrase
+    longest: int = 8  # the most words of a source phrase
     threads: int = 1
-    distinct: bool = False  # lists of different texts, not of different derivations
+    distinct: bool = False  # whether the candidates of a list have different texts
     progress: Progress | None = None
-    left_out: LeftOut | None = None  # segment n without the counts of its pair n
-    span: tuple[int, int] | None = None  # of the segments only those from here to before there
-    criterion: Oracle = field(default_factory=Oracle)  # what looks for truths, with the decoder's own reordering
+    left_out: LeftOut | None = None  # decode segment n without the counts of pair n
+    span: tuple[int, int] | None = None  # decode only the segments span[0] .. span[1] - 1
+    criterion: Oracle = field(default_factory=Oracle)  # the search for truths; its reordering is the decoder's
     names: tuple[str, ...] = field(init=False)
     templates: Templates = field(init=False)
-    _lm_words: Ids = field(init=False)  # target words as the language model knows them
-    _last: list[_Weighed] = field(default_factory=list, init=False, repr=False)  # none, or one
+    _lm_words: Ids = field(init=False)  # the ids of target words in the language model
+    _last: list[_Weighed] = field(default_factory=list, init=False, repr=False)  # a cache of at most one model
 
     def __post_init__(self) -> None:
         names, which = features_of(self.features)
@@ -134,15 +134,15 @@ class BlockDecoder:
 
     @property
     def initial(self) -> Weights:
-        """What tuning starts from: INITIAL for its real-valued features, nothing for the others."""
+        """The initial weights of tuning: INITIAL for the real-valued features, 0 for the others."""
         return Weights.from_dict({name: INITIAL[name] for name in self.names})
 
     def leaving_out(
         self, source: Texts, target: Texts, alignment: Alignment, penalty: Penalty = STANDARD
     ) -> BlockDecoder:
-        """This decoder, which then decodes these sources, segment n with blocks that have not counted pair n (S11.5).
+        """This decoder, for the decoding of these sources: segment n is decoded without the counts of pair n (S11.5).
 
-        The pairs are of the text that the blocks are from, with the alignment that made them.
+        The pairs must be from the text of the blocks, with the alignment that the blocks were made with.
         """
         other = copy(self)
         object.__setattr__(other, "left_out", LeftOut.of(self.blocks, source, target, alignment, penalty))
@@ -151,7 +151,7 @@ class BlockDecoder:
 
     @property
     def fingerprint(self) -> str:
-        """Changes with blocks, language model, features and settings; not with the number of threads."""
+        """A hash of blocks, language model, features and settings. Threads are not part of it."""
         tables = [*self.blocks.blocks, *self.blocks.jumps, *(self.lm.table[1:] if self.lm else ())]
         words = [*self.blocks.vocabularies, *([self.lm.vocabulary] if self.lm else [])]
         arrays = [*tables, *(part for names in words for part in (names.texts().blob, names.texts().bounds))]
@@ -170,7 +170,7 @@ class BlockDecoder:
     def decode(
         self, segments: Texts, weights: Weighing, k: int, folder: str | PathLike[str] | None = None
     ) -> Candidates:
-        """The k best derivations of every segment; a folder holds them, so that memory need not."""
+        """The k best derivations of every segment. With a folder, they are stored in files there, not in memory."""
         return candidates(self.listed(segments, weights, k), self.names, self.spelt, folder)
 
     def listed(self, segments: Texts, weights: Weighing, k: int) -> Iterator[DecodedBatch]:
@@ -185,8 +185,10 @@ class BlockDecoder:
         return self.oracle(segments, references, criterion, self.decoded)
 
     def bags(self, segments: Texts, seed: int) -> Iterator[DecodedBatch]:
-        """A random block of every span (S10.7): one candidate a segment, which has no text and fires P1 and W1 only,
-        and these only if they are among the decoder's templates."""
+        """A bag for every segment: one candidate with a random block of every span (S10.7).
+
+        It has no text, and fires P1 and W1 only, if these are among the decoder's templates.
+        """
         plain = Templates(self.blocks.vocabularies, self.blocks.blocks, ",".join(filter(self.templates.fires, BAG)))
 
         def drawn(batch: Batch) -> DecodedBatch:
@@ -199,7 +201,7 @@ class BlockDecoder:
         return self.batches(segments, drawn)
 
     def spelt(self, keys: KeyRow) -> Texts:
-        """Keys in readable form."""
+        """The readable names of keys."""
         return self.templates.names(keys)
 
     def best(self, segments: Texts, weights: Weighing) -> Texts:
@@ -208,13 +210,13 @@ class BlockDecoder:
         return Texts.join(list(found))
 
     def only(self, first: int, last: int) -> BlockDecoder:
-        """This decoder, which answers for the segments from first to last - 1 of what it is given."""
+        """This decoder, restricted to the segments first .. last - 1 of the texts that it is given."""
         other = copy(self)
         object.__setattr__(other, "span", (first, last))
         return other
 
     def keyed(self, weights: Weighing) -> Keyed:
-        """The weights as a table has them; those of features that this decoder does not have say nothing."""
+        """The weights as a table of keys. Weights of features that this decoder does not have are ignored."""
         by_name = weights.own if isinstance(weights, Keyed) else weights
         own = {name: by_name[name] for name in self.names if name in by_name}
         if isinstance(weights, Keyed):
@@ -228,12 +230,12 @@ class BlockDecoder:
         return Keyed(table, own)
 
     def model(self, weights: Weighing) -> Model:
-        """The scores of features; for the same table again it is the same model, with what blocks met before score."""
+        """The model of the weights. The last one is cached, with the scores of blocks that have been computed."""
         table, own = self.keyed(weights)
         for last in self._last[:]:
             if table is last.table and last.edition == table.edition and own == last.own:
                 return last.model
-        self._last.clear()  # before the next one, for memory
+        self._last.clear()  # free the memory before the next one is made
         model = self.weighed(own, table)
         if isinstance(weights, Keyed):
             self._last.append(_Weighed(table, table.edition, own, model))
@@ -250,7 +252,7 @@ class BlockDecoder:
     def weighed(self, own: Mapping[str, float], table: Keys) -> Model:
         """The model of real-valued weights by name and of a table of keys with theirs.
 
-        A language model that weighs nothing is left out: what it would tell apart ends up alike.
+        A language model with weight 0 is left out of the search, so that its states do not split nodes.
         """
         single, pair = self.templates.scores(table)
         lm = self.lm if any(own.get(name) for name in FLUENCY) else None
@@ -277,7 +279,7 @@ class BlockDecoder:
         return Batch(first, sentences, options, surface(lines))
 
     def batches(self, segments: Texts, work: Callable[[Batch], T]) -> Iterator[T]:
-        """What the work makes of every batch, in order; on threads."""
+        """Run `work` on every batch, on threads, and yield the results in order."""
 
         start, end = self.span or (0, len(segments))
 
@@ -292,7 +294,7 @@ class BlockDecoder:
                 self.progress(min(first + BATCH, end) - start)
 
     def search(self, segments: Texts, model: Model, work: Callable[[Batch, Graph], T]) -> Iterator[T]:
-        """What the work makes of the search graph of every batch, in order; on threads."""
+        """Run `work` on every batch and its search graph, on threads, and yield the results in order."""
         return self.batches(
             segments, lambda batch: work(batch, search(batch.sentences, batch.options, model, self.settings))
         )
@@ -314,7 +316,7 @@ class BlockDecoder:
     def oracle(
         self, segments: Texts, references: References, criterion: Oracle, work: Callable[[Batch, Derivations], T]
     ) -> Iterator[T]:
-        """What the work makes of the sequences of highest BLEU in the search space, in order; their scores are BLEU."""
+        """Run `work` on every batch and its sequences of highest BLEU, with BLEU as scores; yield results in order."""
 
         def one(batch: Batch) -> T:
             rows = np.arange(batch.first, batch.first + len(batch.sentences.bounds) - 1)
@@ -324,23 +326,23 @@ class BlockDecoder:
         return self.batches(segments, one)
 
     def oracles(self, segments: Texts, references: References, criterion: Oracle) -> Iterator[tuple[Texts, Reals]]:
-        """What the sequences of highest BLEU say, and their BLEU+1, batch after batch."""
+        """The texts of the sequences of highest BLEU, and their BLEU+1, for each batch."""
         return self.oracle(segments, references, criterion, lambda batch, best: (self.texts(batch, best), best.scores))
 
     def texts(self, batch: Batch, derivations: Derivations) -> Texts:
-        """What every derivation says."""
+        """The text of every derivation."""
         target = self.blocks.vocabularies.target.texts()
         return spelt(batch.sentences, batch.options, self.blocks.blocks, target, batch.surfaces, derivations)
 
     def lattice(self, batch: Batch, graph: Graph) -> Lattice:
-        """A search graph on its own."""
+        """A search graph as a lattice, which needs no blocks."""
         names = Names()
         names.intern_all(self.blocks.vocabularies.target.texts())
         names.intern_all(batch.surfaces)
         return Lattice.of(graph, self.said(batch), names)
 
     def values(self, batch: Batch, derivations: Derivations, logs: Reals) -> Reals:
-        """The real-valued features of derivations, a column a name; logs are those of their words and ends."""
+        """The real-valued features of derivations, a column for each name. `logs` are from the method `logs`."""
         return dense(
             batch.sentences, batch.options, self.blocks.blocks, derivations,
             jumps=self.blocks.jumps, logs=logs, names=self.names,
@@ -354,8 +356,8 @@ class BlockDecoder:
         return self.lm.logs(self._lm_words[words], bounds)
 
     def said(self, batch: Batch, names: Names | None = None) -> Said:
-        """What the options of a batch say, unknown words as they were written: those have ids behind the vocabulary, or
-        behind names that begin with it."""
+        """The words of the options of a batch. Unknown words are copied; their ids follow those of the vocabulary, or
+        are those of `names`, which begin with the vocabulary."""
         target = names or self.blocks.vocabularies.target
         local = Names()
         ids = local.intern_all(batch.surfaces)

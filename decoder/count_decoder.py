@@ -1,7 +1,7 @@
-"""The bundled decoder with thousands of count features (S9.3, S9.4): it searches without, and rescores what it kept.
+"""The bundled decoder with thousands of count features (S9.3, S9.4): it searches without them, and rescores the graph.
 
 Word pairs belong to blocks, so they are added to the edges of the search graph; n-grams and triggers see all words so
-far, so they come in by cube pruning (decoder/search/cube.py). Without weights of these two the lists are exact.
+far, so they are added by cube pruning (decoder/search/cube.py). Without weights of these two the lists are exact.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ Keys = NDArray[np.uint64]
 
 T = TypeVar("T")
 Reading = Callable[[Batch, Said, "Linked", Derivations], T]
-OWN = np.uint64(30 << 59)  # keys of count features: behind those of all templates but the user's
+OWN = np.uint64(30 << 59)  # the first key of count features, above the keys of all templates but the user's
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LargeDecoder:
-    """A decoder with the features of its own and count features; every node keeps n derivations when it rescores."""
+    """A decoder with its own features and count features. In rescoring, every node keeps n derivations."""
 
     decoder: BlockDecoder
     features: CountFeatures
     n: int = 100
-    _names: Names = field(init=False)  # those of target words, and behind them of other words of features
+    _names: Names = field(init=False)  # target words, and then other words of features
     _links: Links = field(init=False)
-    _numbers: NonLocal = field(init=False)  # as fire.pyx wants it: weights are numbers of features + 1
+    _numbers: NonLocal = field(init=False)  # the table for fire.pyx: its weights are ids of features + 1
 
     def __post_init__(self) -> None:
         if self.n < 1:
@@ -66,19 +66,19 @@ class LargeDecoder:
 
     @property
     def initial(self) -> Weights:
-        """What tuning starts from: that of the decoder, and nothing for count features."""
+        """The initial weights of tuning: those of the decoder, and 0 for count features."""
         return self.decoder.initial
 
     @property
     def fingerprint(self) -> str:
-        """Changes with whatever changes its lists."""
+        """A hash of everything that determines the lists."""
         facts = self.decoder.fingerprint, self.n, self.features.features
         return sha256(repr(facts).encode()).hexdigest()[:16]
 
     def decode(
         self, segments: Texts, weights: Weighing, k: int, folder: str | PathLike[str] | None = None
     ) -> Candidates:
-        """The k best derivations of every segment; a folder holds them, so that memory need not."""
+        """The k best derivations of every segment. With a folder, they are stored in files there, not in memory."""
         return candidates(self.listed(segments, weights, k), self.decoder.names, self.spelt, folder)
 
     def listed(self, segments: Texts, weights: Weighing, k: int) -> Iterator[DecodedBatch]:
@@ -94,13 +94,13 @@ class LargeDecoder:
         return Texts.join(list(self._search(segments, weights, 1, texts)))
 
     def only(self, first: int, last: int) -> LargeDecoder:
-        """This decoder, which answers for the segments from first to last - 1 of what it is given."""
+        """This decoder, restricted to the segments first .. last - 1 of the texts that it is given."""
         other = copy(self)
         object.__setattr__(other, "decoder", self.decoder.only(first, last))
         return other
 
     def _search(self, segments: Texts, weights: Weighing, k: int, read: Reading[T]) -> Iterator[T]:
-        """What is read off the k best derivations of every batch."""
+        """Search, and yield what `read` returns for the k best derivations of every batch."""
         by_name = weights.own if isinstance(weights, Keyed) else weights
         own = np.array([by_name.get(name, 0.0) for name in self.features.names], np.float64)
         for bad in np.flatnonzero(~np.isfinite(own))[:1].tolist():
@@ -121,7 +121,7 @@ class LargeDecoder:
         return self.decoder.search(segments, self.decoder.model(weights), work)
 
     def _nonlocal(self, weights: Reals) -> NonLocal:
-        """Those of n-grams and triggers that weigh something."""
+        """The nonzero weights of n-grams and triggers."""
         kinds: dict[str, dict[tuple[str, ...], float]] = {"pair": {}, "gram": {}, "trigger": {}}
         for one, weight in zip(self.features.features, weights.tolist(), strict=True):
             if weight:
@@ -129,7 +129,7 @@ class LargeDecoder:
         return NonLocal.of(kinds["gram"], kinds["trigger"], self._names)
 
     def _decoded(self, batch: Batch, said: Said, linked: Linked, derivations: Derivations) -> DecodedBatch:
-        """Texts and features of derivations; those of counts stand behind the others."""
+        """The texts and features of derivations. Count features come after the others."""
         found = self.decoder.decoded(batch, derivations)
         ids, bounds = self._fired(said, linked, derivations)
         sizes, others = np.diff(found.key_bounds), np.diff(bounds)
@@ -141,7 +141,7 @@ class LargeDecoder:
         return found._replace(keys=keys, key_bounds=key_bounds)
 
     def _fired(self, said: Said, linked: Linked, derivations: Derivations) -> tuple[Ids, Offsets]:
-        """The count features of derivation d: ids[bounds[d]:bounds[d + 1]]."""
+        """The count features of all derivations: those of derivation d are ids[bounds[d]:bounds[d + 1]]."""
         count, done = len(derivations.scores), 0
         longest = int(np.diff(said.bounds).max(initial=1))
         text = np.empty(2 + longest * int(np.diff(derivations.step_bounds).max(initial=0)), np.uint32)
@@ -156,7 +156,7 @@ class LargeDecoder:
             ids = np.concatenate([ids, np.empty_like(ids)])
 
     def spelt(self, keys: Keys) -> Texts:
-        """Keys in readable form."""
+        """The readable names of keys."""
         mine = (keys & OWN) == OWN
         mine &= keys < OWN + np.uint64(1 << 59)
         texts = Texts.join([self.decoder.templates.names(keys[~mine]), self.features.names])
@@ -167,7 +167,7 @@ class LargeDecoder:
 
 
 def _raised(graph: Graph, sums: Reals) -> Graph:
-    """The graph, each edge scoring so much more by its option."""
+    """The graph with the sum of its option added to the score of each edge."""
     speaks, scores = graph.options != NOTHING, graph.scores.copy()
     scores[speaks] += sums[graph.options[speaks]]
     return graph._replace(scores=scores)
@@ -181,7 +181,7 @@ class Linked(NamedTuple):
     features: Ids
 
     def sums(self, weights: Reals) -> Reals:
-        """What its word pairs add to each option."""
+        """The sum of the weights of each option's word pairs."""
         count = len(self.bounds) - 1
         owners = np.repeat(np.arange(count), np.diff(self.bounds))
         sums: Reals = np.bincount(owners, weights[self.features], count).astype(np.float64)
@@ -189,10 +189,10 @@ class Linked(NamedTuple):
 
 
 class Links(NamedTuple):
-    """Links inside blocks. A block set keeps none, so they are those that its blocks of one word each speak for.
+    """Links inside blocks. A block set stores none, so they are inferred from its blocks of one word to one word.
 
-    A target word t of a block is linked to that source word s of the block for which p(s|t) p(t|s) is highest, of
-    equals to the first, and to none if no s and t make a block. keys are source word << 32 | target word of these
+    A target word t of a block is linked to the source word s of the block for which p(s|t) p(t|s) is highest (the first
+    one in case of ties), and to none if no s and t make a block. keys are source word << 32 | target word of these
     blocks, ascending; values their log p(s|t) p(t|s); numbers those of their features, -1 for none.
     """
 
@@ -204,7 +204,7 @@ class Links(NamedTuple):
 
     @classmethod
     def of(cls, blocks: BlockSet, features: CountFeatures) -> Links:
-        """Those of a block set."""
+        """The links of a block set."""
         own, (source, target) = blocks.blocks, blocks.vocabularies
         sizes = np.diff(own.source_bounds)[own.sources], np.diff(own.target_bounds)[own.targets]
         rows = np.flatnonzero((sizes[0] == 1) & (sizes[1] == 1) & (np.arange(len(own.sources)) > BOUNDARY))
@@ -246,7 +246,7 @@ class Links(NamedTuple):
 
 
 def _spans(bounds: Offsets, chosen: Ids) -> tuple[Offsets, Offsets]:
-    """All places of the spans chosen, and which of these each belongs to."""
+    """All indices of the chosen spans, and the number of the span that each belongs to."""
     sizes = bounds[1:][chosen] - bounds[chosen]
     owners = np.repeat(np.arange(len(chosen)), sizes)
     return np.arange(len(owners)) + (bounds[chosen] - ends(sizes)[:-1])[owners], owners

@@ -36,7 +36,7 @@ class Step(NamedTuple):
 
 
 class Built(NamedTuple):
-    """A sentence block by block, what fired at its end, and what all features that fired weigh."""
+    """A sentence block by block, the features that fired at its end, and the weights of all that fired."""
 
     steps: list[Step]
     last: Mapping[str, float]
@@ -44,7 +44,7 @@ class Built(NamedTuple):
 
 
 def orientations(steps: Sequence[Step]) -> list[str]:
-    """R, L or N of every step."""
+    """The orientation of every step: R, L or N."""
     state, letters = State(), []
     anything = Reordering(10**9, adjacent_swaps=True)
     for step in steps:
@@ -57,9 +57,9 @@ def orientations(steps: Sequence[Step]) -> list[str]:
 def told(
     source: Sequence[str], steps: Sequence[Step], weights: Mapping[str, float], last: Mapping[str, float], top: int = 0
 ) -> str:
-    """Every block on a line, under it its features: weight x value = contribution, the largest first.
+    """A line for every block, and below it its features: weight x value = contribution, the largest first.
 
-    `last` is what fires at the end of the sentence. `top` features a block are shown, 0 all of those that weigh.
+    `last` are the features that fire at the end. `top` features of a block are shown; 0 shows all with a weight.
     """
     lines, total = [], 0.0
     rows = list(zip(steps, orientations(steps), strict=True))
@@ -179,7 +179,7 @@ def derivations(system: BlockDecoder, segments: Texts, weights: Weighing, k: int
 
 
 def built(system: BlockDecoder, segment: str, weights: Weighing) -> Built:
-    """The best derivation of one segment; of the weights only those are looked up and spelt that it asks for."""
+    """The best derivation of one segment, with the weights of the features that fire."""
     table, own = system.keyed(weights)
     batch, best = next(
         system.search(
@@ -208,7 +208,7 @@ def built(system: BlockDecoder, segment: str, weights: Weighing) -> Built:
 def _firings(
     system: BlockDecoder, batch: Batch, derivations: Derivations, *, ended: bool = False
 ) -> list[dict[str, float]]:
-    """What every derivation fires, by name; what fires at its end counts only if it has ended."""
+    """The features of every derivation, by name; those that fire at the end only if `ended`."""
     keys, bounds = system.templates.emit(batch.sentences, batch.options, derivations)
     logs, columns = system.logs(batch, derivations), system.blocks.blocks.values
     counts = [Counter(keys[start:end].tolist()) for start, end in pairwise(bounds.tolist())]
@@ -234,5 +234,5 @@ def _firings(
 
 
 def _difference(more: Mapping[str, float], less: Mapping[str, float]) -> dict[str, float]:
-    """What the one has more than the other."""
+    """The positive differences of the values of `more` and `less`."""
     return {name: value for name in more if (value := more[name] - less.get(name, 0.0))}

@@ -1,7 +1,7 @@
-"""The bundled decoder on an executor's workers: text in shards, a file for the answer of each, the same bits as ever.
+"""The bundled decoder on an executor's workers: text in shards, one result file for each, the same bits as locally.
 
-Blocks, language model and text travel once, weights once a weight vector: as files that workers map, named by what they
-hold. What a worker has opened it keeps until it is asked for something else.
+Blocks, language model and text are written once, and weights once per vector, as files that workers map, named by their
+hash. A worker caches the decoder that it has opened until it is asked for another one.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from rampion.store.features import Weights
 from rampion.store.keys import SLOT, Keys
 from rampion.store.text import References, Texts
 
-SIZE = 100  # segments of a shard: seconds of work, so that a kill costs little and handing it out even less
+SIZE = 100  # segments of a shard: some seconds of work, so that a kill costs little, and sending it even less
 KIND = {"fired": "fired candidates", "texts": "texts", "weights": "shared weights", "pairs": "pairs left out"}
 
 T = TypeVar("T")
@@ -55,7 +55,7 @@ Span = tuple[int, int]
 class Spread:
     """A decoder whose work is done by a coordinator's workers; a KeyedDecoder itself.
 
-    files  what blocks and lm were read from, in binary form, so that they need not be written again
+    files  the binary files that blocks and lm were read from, so that they need not be written again
     """
 
     decoder: BlockDecoder | LargeDecoder
@@ -73,23 +73,23 @@ class Spread:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Its real-valued features."""
+        """The names of its real-valued features."""
         return self.plain.names
 
     @property
     def initial(self) -> Weights:
-        """What tuning starts from."""
+        """The initial weights of tuning."""
         return self.decoder.initial
 
     @property
     def fingerprint(self) -> str:
-        """Changes with whatever changes what it answers: not with who answers."""
+        """A hash of everything that determines the output; the executor is not part of it."""
         return self.decoder.fingerprint
 
     def decode(
         self, segments: Texts, weights: Weighing, k: int, folder: str | PathLike[str] | None = None
     ) -> Candidates:
-        """The k best derivations of every segment; a folder holds them, so that memory need not."""
+        """The k best derivations of every segment. With a folder, they are stored in files there, not in memory."""
         found = self._batches("lists", "listed", segments, None, weights, {"k": k})
         return candidates(found, self.names, self.decoder.spelt, folder)
 
@@ -111,13 +111,13 @@ class Spread:
         return Texts.join(list(said))
 
     def oracles(self, segments: Texts, references: References, criterion: Oracle) -> Iterator[tuple[Texts, Reals]]:
-        """What the sequences of highest BLEU say, and their BLEU+1, shard after shard."""
+        """The texts of the sequences of highest BLEU, and their BLEU+1, for each shard."""
         asked = {"best": criterion.best, "criterion": asdict(criterion)}
         for found in self._batches("oracle", "truths", segments, references, None, asked):
             yield found.texts, found.scores
 
     def spelt(self, keys: KeyRow) -> Texts:
-        """Keys in readable form."""
+        """The readable names of keys."""
         return self.decoder.spelt(keys)
 
     def _batches(
@@ -135,7 +135,7 @@ class Spread:
         self, job: str, work: str, segments: Texts, references: References | None, weights: Weighing | None,
         asked: Settings, read: Callable[[Path], T], nothing: Callable[[int], T],
     ) -> Iterator[T]:  # fmt: skip
-        """What is read of every shard; of one that is skipped, nothing for each of its segments."""
+        """Run a task for every shard, and yield what `read` returns; for a skipped shard, `nothing(its segments)`."""
         inputs = self._system() | {"text": self._text(segments, references)}
         if weights is not None:
             inputs["weights"] = self._weights(weights)
@@ -165,7 +165,7 @@ class Spread:
         return settings
 
     def _system(self) -> dict[str, str]:
-        """Blocks, language model, count features and the pairs left out."""
+        """The blobs of blocks, language model, count features and left-out pairs, by role."""
         plain, blobs = self.plain, dict[str, str]()
         blobs["blocks"] = self._kept("blocks", plain.blocks.write)
         if plain.lm:
@@ -182,7 +182,7 @@ class Spread:
         return blobs
 
     def _kept(self, role: str, write: Callable[[Path], None]) -> str:
-        """The name of a file that stays as long as the room is open."""
+        """The name of a lasting blob, which is written at the first call."""
         if role not in self._blobs:
             room = self.coordinator.workspace
             self._blobs[role] = room.known(self.files[role]) if role in self.files else room.made(write, lasting=True)
@@ -200,7 +200,7 @@ class Spread:
         return self._blobs[key]
 
     def _weights(self, weights: Weighing) -> str:
-        """Features that weigh nothing are left out: those that are not there do so too."""
+        """The blob of the weights, without weights of 0."""
         table, own = weights if isinstance(weights, Keyed) else self._keyed(weights)
         for known, edition, weighed, name in self._last:
             if table is known and edition == table.edition and own == weighed:
@@ -250,7 +250,7 @@ def best(files: Files, settings: Settings, span: Span, out: Path) -> None:
 
 
 class _Opened:
-    """What a process has opened: the decoder, the last weights and the last text."""
+    """What a process has opened: the decoder, and the last weights and text."""
 
     def __init__(self, files: Files, settings: Settings) -> None:
         blocks = BlockSet.read(files["blocks"])
@@ -271,7 +271,7 @@ class _Opened:
         self._weights: dict[str, Keyed] = {}
 
     def text(self, files: Files) -> tuple[Texts, References]:
-        """Source text and references."""
+        """The source text and the references."""
         with self.lock:
             if (name := files["text"].name) not in self._texts:
                 self._texts.clear()
@@ -296,11 +296,11 @@ class _Opened:
 
 
 class _Shelf:
-    """The decoder that a process asked last, by the names of its files and its settings."""
+    """The cache of a process: the last decoder, by the names of its files and its settings."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.open = dict[str, _Opened]()  # one at the most
+        self.open = dict[str, _Opened]()  # one entry at most
 
     def opened(self, files: Files, settings: Settings) -> _Opened:
         own = {role: files[role].name for role in ("blocks", "lm", "counts", "pairs") if role in files}
@@ -308,7 +308,7 @@ class _Shelf:
         key = json.dumps([own, facts], sort_keys=True)
         with self.lock:
             if key not in self.open:
-                self.open.clear()  # before the next one, for memory
+                self.open.clear()  # free the memory before the next one is opened
                 self.open[key] = _Opened(files, settings)
             return self.open[key]
 
@@ -332,7 +332,7 @@ def _unpacked(name: str, arrays: Mapping[str, Any]) -> Texts:
 
 
 def _write(out: Path, parts: Iterable[DecodedBatch]) -> None:
-    """All batches as one file."""
+    """Write all batches to one file."""
     whole = DecodedBatch.join(list(parts))
     arrays = {name: array for name, array in whole._asdict().items() if name != "texts"}
     container.write(out, KIND["fired"], arrays | _packed("text", whole.texts), {}, durable=False)

@@ -1,4 +1,4 @@
-"""From a folder of parallel text to a decoder: word alignment, blocks and language model, each made once and kept."""
+"""From a folder of parallel text to a decoder: word alignment, blocks and language model, each made once and stored."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ from rampion.errors import InputError, RecipeError, StoreError
 from rampion.formats.files import FilePath, replacing
 
 SETTINGS, LINKS, BLOCKS, MODEL = "settings.json", "links.gz", "system.blocks", "system.lm"
-Watch = Callable[[str, int, int], None]  # the stage, how much of it is done, of how much
+Watch = Callable[[str, int, int], None]  # receives the stage, the amount that is done, and the amount in all
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a system is made of.
+    """The settings of a system.
 
-    pair      the languages, SRC-TGT, where the folder leaves them open
-    order     of the language model
-    longest   words of a phrase, on either side
-    least     occurrences of a block
-    top       blocks of a source phrase, the most frequent; 0 is all
-    covering  whether only the pairs that the test needs are trained on (S10.3); the language model hears all
+    pair      the languages, SRC-TGT, if the names in the folder are ambiguous
+    order     the order of the language model
+    longest   the most words of a phrase, on either side
+    least     the minimum count of a block
+    top       the number of blocks of a source phrase, the most frequent ones; 0 is all
+    covering  whether to extract blocks only from pairs that cover the test (S10.3); the language model uses all pairs
     """
 
     pair: str | None = None
@@ -58,13 +58,13 @@ class Settings:
 
     @property
     def rules(self) -> extract.Settings:
-        """Which blocks to keep."""
+        """The settings of the extraction of blocks."""
         return extract.Settings(self.longest, least=self.least, top=self.top)
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a decoder needs of a system."""
+    """The parts of a system that a decoder needs."""
 
     settings: Settings
     blocks: BlockSet
@@ -72,7 +72,7 @@ class Parts:
 
     @classmethod
     def open(cls, folder: FilePath) -> Parts:
-        """Those that the folder holds; the corpus need not be there any more."""
+        """Open the parts in a folder, without its corpus."""
         home = Path(folder)
         if missing := [name for name in (SETTINGS, BLOCKS, MODEL) if not (home / name).exists()]:
             raise InputError(f"{home}: has no {missing[0]}; put it back, or prepare the system again")
@@ -101,7 +101,7 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class System(Parts):
-    """A corpus, the pairs to train on being those of the blocks, and what was learnt from it."""
+    """A corpus, whose training pairs are those of the blocks, and the parts that were made from it."""
 
     corpus: Corpus
 
@@ -114,9 +114,9 @@ class System(Parts):
         threads: int | None = None,
         progress: Watch | None = None,
     ) -> System:
-        """The system of a corpus. What the folder holds of it already is taken from there; the rest is made and kept.
+        """The system of a corpus. Parts that the folder contains are read; the others are made and stored there.
 
-        Every file is written whole or not at all, so that whoever was interrupted goes on. Threads change nothing.
+        Every file is written whole or not at all, so that an interrupted call can be repeated. Threads change no bit.
         """
         settings, watch = settings or Settings(), progress or _nobody
         text = Corpus.load(corpus, settings.pair)
@@ -161,7 +161,7 @@ class System(Parts):
 
 
 def _nobody(stage: str, done: int, total: int) -> None:
-    """Watch nothing."""
+    """The default `Watch`: does nothing."""
 
 
 def _kept(path: Path, read: Callable[[Path], T], make: Callable[[Path], None]) -> T:
@@ -202,7 +202,7 @@ def _aligned(
 
 
 def _settled(home: Path, settings: Settings, text: Corpus) -> Path:
-    """The folder, which is of this corpus and these settings and of none other."""
+    """The folder, after a check that it belongs to this corpus and these settings."""
     facts = {name: value for name, value in asdict(settings).items() if name != "pair"}
     facts["corpus"] = _print(text, settings.covering)
     try:
@@ -221,7 +221,7 @@ def _settled(home: Path, settings: Settings, text: Corpus) -> Path:
 
 
 def _found(home: Path) -> Any:
-    """What the folder says it was made with, None if nothing."""
+    """The recorded settings of the folder, or None if there are none."""
     path = home / SETTINGS
     try:
         return json.loads(path.read_bytes()) if path.exists() else None
@@ -232,7 +232,7 @@ def _found(home: Path) -> Any:
 
 
 def _differing(found: Any, facts: dict[str, Any]) -> str:
-    """What differs, as a phrase."""
+    """The differences between recorded and wanted settings, as a phrase."""
     if not isinstance(found, dict) or found.keys() != facts.keys():
         return "settings of another version"
     wrong = [f"{name} {found[name]}, not {facts[name]}" for name in facts if found[name] != facts[name]]
@@ -240,7 +240,7 @@ def _differing(found: Any, facts: dict[str, Any]) -> str:
 
 
 def _print(text: Corpus, covering: bool) -> str:
-    """A name of the text that a system is made of."""
+    """A hash of the text that a system is made from."""
     digest = hashlib.sha256()
     test = text.test.source if covering and text.test else None
     for texts in (text.train.source, text.train.target, text.train.links, test):
