@@ -5,23 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rampion.apps.inputs import order_of
-from rampion.decoder.block_decoder import BlockDecoder
-from rampion.decoder.count_decoder import LargeDecoder
-from rampion.decoder.features.counts import CountFeatures
-from rampion.decoder.models import arpa
-from rampion.decoder.models.blocks import BlockSet
-from rampion.decoder.models.options import LONGEST
-from rampion.decoder.remote import SIZE, Spread
-from rampion.decoder.search.search import Search
-from rampion.decoder.system import Parts
 from rampion.errors import RecipeError
-from rampion.executors import Coordinator
-from rampion.store.features import Weights
-from rampion.threads import processors
-from rampion.training.decoders import Command
+
+if TYPE_CHECKING:
+    from rampion.decoder.block_decoder import BlockDecoder
+    from rampion.decoder.count_decoder import LargeDecoder
+    from rampion.decoder.remote import Spread
+    from rampion.executors import Coordinator
+    from rampion.store.features import Weights
+    from rampion.training.decoders import Command
 
 DECODERS = ("decoder_command", "system", "blocks")
 NEEDED: dict[str, tuple[str, ...]] = dict.fromkeys(("timeout", "retries"), DECODERS[:1])
@@ -78,12 +73,25 @@ class LoopDecoder:
     @property
     def longest(self) -> int | None:
         """Words that a sentence may have."""
+        from rampion.decoder.models.options import LONGEST
+
         return None if self.decoder_command is not None else LONGEST
 
     def open(self, tick: Callable[[int], None]) -> Opened:
         """The decoder; it reports how many sentences are done."""
+        from rampion.training.decoders import Command
+
         if self.decoder_command is not None:
             return Opened(Command(self.decoder_command, self.timeout, self.retries or 0), None, None)
+        from rampion.decoder.block_decoder import BlockDecoder
+        from rampion.decoder.count_decoder import LargeDecoder
+        from rampion.decoder.features.counts import CountFeatures
+        from rampion.decoder.models import arpa
+        from rampion.decoder.models.blocks import BlockSet
+        from rampion.decoder.search.search import Search
+        from rampion.decoder.system import Parts
+        from rampion.threads import processors
+
         if self.system:
             found = Parts.open(self.system).decoder()
         else:
@@ -105,6 +113,9 @@ class LoopDecoder:
 
 def spread(decoder: Command | BlockDecoder | LargeDecoder, workers: Coordinator, size: int | None, text: str) -> Spread:
     """The decoder on an executor's workers, if it is the bundled one."""
+    from rampion.decoder.remote import SIZE, Spread
+    from rampion.training.decoders import Command
+
     if isinstance(decoder, Command):
         raise RecipeError("a decoder command works on its own; leave --executor out")
     return Spread(decoder, workers, size or SIZE, name=text)

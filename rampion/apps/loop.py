@@ -47,7 +47,7 @@ class Looped(NamedTuple):
     best_on_dev: bool  # whether held-out text has chosen the iteration
 
 
-def loop(task: TuneTask, wanted: LoopDecoder, resume: bool, show: Show) -> Looped:
+def loop(task: TuneTask, wanted: LoopDecoder, show: Show) -> Looped:
     """Decode, learn, and decode again; every iteration is shown."""
     refuse_for_lists(task)
     chosen = changed(looped(recipe_named(task.recipe, "lists")), task.settings, barred=())
@@ -71,7 +71,7 @@ def loop(task: TuneTask, wanted: LoopDecoder, resume: bool, show: Show) -> Loope
         facts = {"text": _print(text, held), "first weights": _name(*_arrays(start.features.names), start.vector)}
         config = wanted.asked() | _asked(task) | chosen.settings()
         given = task.out, config, _inputs(task), facts | {"decoder": fingerprint}, told
-        run = Loop.resume(*given, FREE) if resume else Loop.begin(*given)
+        run = Loop.resume(*given, FREE) if task.resume else Loop.begin(*given)
         decoder: Decoder = found
         if task.executor:
             workers = stack.enter_context(team(task.executor, task.out))

@@ -56,6 +56,7 @@ class TuneTask:
     shards: int | None = None
     executor: str | None = None
     lenient: bool = False
+    resume: bool = False
 
     def asked(self) -> dict[str, object]:
         """What a run folder keeps of the options."""
@@ -93,6 +94,11 @@ class Prepared:
 
 def prepare(task: TuneTask) -> Prepared:
     """Prove the options and read the lists."""
+    if task.resume:
+        raise RecipeError(
+            "--resume continues a run with a decoder; tuning on lists begins again, or with --shards continues by "
+            "itself: leave it out"
+        )
     recipes, seeds = recipes_of(task.recipe, task.settings), seeds_of(task.seeds)
     chosen = next(iter(recipes.values()))
     refuse_shards(chosen, task.shards, task.executor is not None)

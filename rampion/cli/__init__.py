@@ -16,10 +16,10 @@ from rampion.errors import RampionError, TuningError
 
 # In the order in which --help shows them, panel by panel.
 COMMANDS = (
-    "tune", "rerank", "inspect", "score", "compare", "weights", "report", "recipes",
+    "tune", "rerank", "inspect", "score", "compare", "report", "recipes",
     "corpus", "align", "lm", "blocks", "counts", "decode", "oracle", "explain", "lattice", "train", "condense",
     "demo", "reproduce", "cite",
-    "status", "store",
+    "weights", "status", "store",
 )  # fmt: skip
 
 
@@ -40,6 +40,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
 
 def _version(wanted: bool) -> None:
     if wanted:

@@ -13,11 +13,10 @@ from rampion import console
 from rampion.cli import app
 from rampion.cli import options as opt
 from rampion.cli.panels import LISTS
-from rampion.errors import RecipeError
 
 if TYPE_CHECKING:
-    from rampion.apps.loop import Looped
-    from rampion.apps.tune import Compared, TunedRun
+    from rampion.apps.decoders import LoopDecoder
+    from rampion.apps.tune import Compared, TunedRun, TuneTask
     from rampion.metrics import Metric
     from rampion.training.comparison import Trial
     from rampion.training.loop import Iteration, Round
@@ -87,14 +86,13 @@ def tune(
     Several recipes (--recipe mert,rampion or all), several values of a setting (--set l2=1e-7,1e-6) or --seeds give a
     ranked table of all runs.
 
-    With a decoder NBEST is the text to translate. Each iteration prints the metric of the best translations, then of
-    what the weights choose among all candidates after learning, the change of the weights, the number of candidates,
-    and the seconds of decoding and of learning.
+    With a decoder NBEST is the text to translate. Each iteration prints the metric of its best translations, and of
+    what the weights choose after learning.
     """
-    from rampion.apps import decoders, loop
     from rampion.apps import tune as tuning
+    from rampion.apps.decoders import LoopDecoder
 
-    wanted = decoders.LoopDecoder(
+    wanted = LoopDecoder(
         decoder_command=decoder_command, timeout=timeout, retries=retries, system=system, blocks=blocks, lm=lm,
         counts=counts, features=features, reordering=reordering, beam=beam, options=options, threads=threads,
     )  # fmt: skip
@@ -102,17 +100,11 @@ def tune(
         lists=lists, refs=refs or [], out=out, weights=weights, recipe=recipe, policy=policy, dev=dev or [],
         settings=[*(set_ or []), *([f"metric={metric}"] if metric else [])], dev_refs=dev_refs or [],
         keep_rounds=keep_rounds, seeds=seeds, folder=folder, shards=shards, executor=executor, lenient=lenient,
+        resume=resume,
     )  # fmt: skip
     if wanted:
-        _show_loop(loop.loop(task, wanted, resume, _iterations(as_json)), as_json)
-        return
-    if resume:
-        raise RecipeError(
-            "--resume goes on with a decoder's run; tuning on lists begins again, or with --shards goes on by itself: "
-            "leave it out"
-        )
-    ready = tuning.prepare(task)
-    if ready.several:
+        _tune_in_a_loop(task, wanted, as_json)
+    elif (ready := tuning.prepare(task)).several:
         _show_comparison(tuning.compare(ready), as_json)
     else:
         _show_run(tuning.tune(ready, _rounds(as_json)), as_json)
@@ -157,7 +149,10 @@ def _show_run(found: TunedRun, as_json: bool) -> None:
     typer.echo(f"{tuned.signature}\nwrote {found.weights}")
 
 
-def _show_loop(found: Looped, as_json: bool) -> None:
+def _tune_in_a_loop(task: TuneTask, wanted: LoopDecoder, as_json: bool) -> None:
+    from rampion.apps.loop import loop  # with the decoder, which lists do without
+
+    found = loop(task, wanted, _iterations(as_json))
     if as_json:
         facts = found._asdict()
         del facts["rows"], facts["best_on_dev"]

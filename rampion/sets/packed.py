@@ -126,9 +126,7 @@ class Slabs:
             raise InputError(f"{len(truths):,} numbers of truths for {segments:,} segments; expected one each")
         blob = np.tile(np.array(_kernels.EMPTY, np.uint32), segments)
         none, starts = np.zeros(0), np.arange(segments + 1) * len(_kernels.EMPTY)
-        return cls(
-            np.zeros(segments + 1, np.int64), truths, none, none, none, width, starts, blob, 0, 0, folder
-        )
+        return cls(np.zeros(segments + 1, np.int64), truths, none, none, none, width, starts, blob, 0, 0, folder)
 
     def __len__(self) -> int:
         return int(self.bounds[-1])

@@ -161,7 +161,6 @@ class Scratch(NamedTuple):
         return cls(np.empty(features), np.empty(features), *(np.empty(candidates) for _ in range(3)))
 
 
-
 def first_of_equals(
     lists: Lists, texts: Texts, scores: Reals, seen: NDArray[np.int32]
 ) -> tuple[NDArray[np.bool_], NDArray[np.int32]]:
