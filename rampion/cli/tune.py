@@ -81,10 +81,8 @@ def tune(
     """Tune weights on n-best lists with references, or in a loop with a decoder.
 
     Weights begin at 0 without --weights, or where the bundled decoder begins. Each round prints the loss of all lists,
-    the metric of what the weights choose, and how far the weights have moved.
-
-    Several recipes (--recipe mert,rampion or all), several values of a setting (--set l2=1e-7,1e-6) or --seeds give a
-    ranked table of all runs.
+    the metric of what the weights choose, and how far the weights have moved. Several recipes (--recipe mert,rampion or
+    all), several values of a setting (--set l2=1e-7,1e-6) or --seeds give a ranked table of all runs.
 
     With a decoder NBEST is the text to translate. Each iteration prints the metric of its best translations, and of
     what the weights choose after learning.
