@@ -68,7 +68,7 @@ class Bench:
         made = System.prepare(folder / "corpus", folder / "system", Settings(least=2), threads=2)
         self.text = made.corpus.train.source.part(0, count)
         self.files = {"blocks": folder / "system" / "system.blocks", "lm": folder / "system" / "system.lm"}
-        self.decoder = made.decoder("fourteen", beam=30, options=10).decoder
+        self.decoder = made.decoder("fourteen", beam=30, options=10)
         self.weights = self.decoder.initial
 
     def run(self, spec: str, hurt=None) -> tuple[float, float, list[int], Texts, Workspace]:

@@ -43,7 +43,7 @@ def main() -> None:
     if options.decodings:
         asked = tuple(longer(row, options.decodings) for row in asked)
     rows = run(replace(figure_3, rows=asked), options.out, (1,), shop)
-    dev, decoder = shop.stock.whole.corpus.dev, shop.stock.whole.decoder("fourteen", threads=1).decoder
+    dev, decoder = shop.stock.whole.corpus.dev, shop.stock.whole.decoder("fourteen", threads=1)
     recipe = scaled(RECIPES["rampion"], shop.stock.scale, len(dev))
     arbiter = judge(Texts.from_strings(map(str, range(len(dev)))), dev.references, recipe.metric, recipe.alpha)
     ends = {label: Weights.from_dict(outcome.weights) for label, (outcome,) in rows.items()}
