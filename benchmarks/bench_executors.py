@@ -67,7 +67,6 @@ class Bench:
         Language.invent(1).corpus(max(count, 2000), 20, 1).write(folder / "corpus")
         made = System.prepare(folder / "corpus", folder / "system", Settings(least=2), threads=2)
         self.text = made.corpus.train.source.part(0, count)
-        self.files = {"blocks": folder / "system" / "system.blocks", "lm": folder / "system" / "system.lm"}
         self.decoder = made.decoder("fourteen", beam=30, options=10)
         self.weights = self.decoder.initial
 
@@ -75,7 +74,7 @@ class Bench:
         room = Workspace(self.folder / f"room-{time.time_ns()}")
         executor = named(spec)[0]
         with Coordinator(executor, room) as coordinator:
-            spread = Spread(self.decoder, coordinator, 100, files=self.files)
+            spread = Spread(self.decoder, coordinator, 100)
             memory, began, stop = [resident()], time.perf_counter(), threading.Event()
             if hurt:
                 threading.Thread(target=hurt, args=(stop,), daemon=True).start()

@@ -10,7 +10,6 @@ import json
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from hashlib import sha256
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
@@ -29,11 +28,12 @@ from rampion.decoder.search.oracle import Oracle
 from rampion.decoder.search.search import Search
 from rampion.decoder.search.states import Reordering
 
-from rampion.arrays import covers
+from rampion.arrays import covers, fingerprint
 from rampion.errors import RecipeError, StoreError
 from rampion.executors import Coordinator, Job, Task, shards
 from rampion.executors.tasks import kept
 from rampion.formats import container
+from rampion.formats.files import Origin
 from rampion.sets.records import DecodedBatch, Keyed, KeyRow, Weighing
 from rampion.store.candidates import Candidates
 from rampion.store.features import Weights
@@ -53,15 +53,11 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spread:
-    """A decoder whose work is done by a coordinator's workers; a KeyedDecoder itself.
-
-    files  the binary files that blocks and lm were read from, so that they need not be written again
-    """
+    """A decoder whose work is done by a coordinator's workers; a KeyedDecoder itself."""
 
     decoder: BlockDecoder | LargeDecoder
     coordinator: Coordinator
     size: int = SIZE
-    files: Files = field(default_factory=dict)
     name: str = "the text"
     _blobs: dict[Any, str] = field(default_factory=dict, init=False, repr=False)
     _last: list[tuple[Keys, int, dict[str, float], str]] = field(default_factory=list, init=False, repr=False)
@@ -167,9 +163,9 @@ class Spread:
     def _system(self) -> dict[str, str]:
         """The blobs of blocks, language model, count features and left-out pairs, by role."""
         plain, blobs = self.plain, dict[str, str]()
-        blobs["blocks"] = self._kept("blocks", plain.blocks.write)
+        blobs["blocks"] = self._kept("blocks", plain.blocks.write, plain.blocks.origin)
         if plain.lm:
-            blobs["lm"] = self._kept("lm", plain.lm.write)
+            blobs["lm"] = self._kept("lm", plain.lm.write, plain.lm.origin)
         if isinstance(self.decoder, LargeDecoder):
             blobs["counts"] = self._kept("counts", self.decoder.features.write)
         if (left := plain.left_out) is not None:
@@ -181,18 +177,19 @@ class Spread:
             blobs["pairs"] = self._kept("pairs", lambda path: container.write(path, KIND["pairs"], arrays, {}))
         return blobs
 
-    def _kept(self, role: str, write: Callable[[Path], None]) -> str:
-        """The name of a lasting blob, which is written at the first call."""
+    def _kept(self, role: str, write: Callable[[Path], None], origin: Origin | None = None) -> str:
+        """The name of a lasting blob: the file that it was read from, or else one that is written at the first call."""
         if role not in self._blobs:
             room = self.coordinator.workspace
-            self._blobs[role] = room.known(self.files[role]) if role in self.files else room.made(write, lasting=True)
+            there = origin is not None and origin.there
+            self._blobs[role] = room.taken(origin.path) if origin and there else room.made(write, lasting=True)
         return self._blobs[role]
 
     def _text(self, segments: Texts, references: References | None) -> str:
         arrays = _packed("source", segments)
         if references is not None:
             arrays |= _packed("reference", references.texts) | {"reference_of": references.bounds}
-        key = " ".join(sha256(np.ascontiguousarray(array).data).hexdigest() for array in arrays.values())
+        key = fingerprint(*arrays.values())
         if key not in self._blobs:
             self._blobs[key] = self.coordinator.workspace.made(
                 lambda path: container.write(path, KIND["texts"], arrays, {}), lasting=True

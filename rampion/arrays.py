@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,15 @@ def ends(lengths: NDArray[Any]) -> Offsets:
     bounds = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths, out=bounds[1:])
     return bounds
+
+
+def fingerprint(*arrays: NDArray[Any]) -> str:
+    """A name of what the arrays hold, which changes with every bit and wherever one array ends."""
+    digest = sha256()
+    for array in arrays:
+        digest.update(len(array).to_bytes(8, "little"))
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()[:16]
 
 
 def chained(parts: Iterable[Offsets]) -> Offsets:

@@ -13,7 +13,7 @@ from rampion.decoder.models.jumps import Jumps
 
 from rampion.errors import StoreError
 from rampion.formats import container
-from rampion.formats.files import FilePath
+from rampion.formats.files import FilePath, Origin
 from rampion.store.names import Names
 from rampion.store.text import Texts
 
@@ -203,6 +203,7 @@ class BlockSet:
     blocks: Blocks
     jumps: Jumps
     meta: Mapping[str, Any]
+    origin: Origin | None = None  # the file that it is mapped from
 
     @classmethod
     def of(cls, entries: Iterable[tuple[str, str, int, Mapping[str, float]]]) -> BlockSet:
@@ -260,7 +261,7 @@ class BlockSet:
             names.intern_all(own)
             if len(names) != len(own):
                 raise StoreError(f"{path}: a word stands twice in a vocabulary; build the blocks again")
-        return cls(vocabularies, blocks, jumps, meta)
+        return cls(vocabularies, blocks, jumps, meta, Origin.of(path))
 
 
 SIZES = {"source_bounds": "u1", "target_bounds": "u1", "firsts": "u4"}  # the types of sizes in a file

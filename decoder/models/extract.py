@@ -6,7 +6,6 @@ up orientations and lexical weights of those kept. Memory: the distinct phrases,
 
 from __future__ import annotations
 
-import hashlib
 import tempfile
 import unicodedata
 from collections.abc import Callable, Iterator
@@ -37,6 +36,7 @@ from rampion.decoder.models.blocks import (
 )
 from rampion.decoder.text.tokenised import Tokenised
 
+from rampion.arrays import fingerprint
 from rampion.errors import InputError, RecipeError
 from rampion.store.text import Texts
 
@@ -129,7 +129,9 @@ def build(
     values[:, 4] = generated(ordered, kept.pairs, lexicon)
     meta = {
         "settings": asdict(settings),
-        "text": fingerprint(texts[0].texts, texts[1].texts, alignment),
+        "text": fingerprint(
+            *texts[0].texts.arrays, *texts[1].texts.arrays, alignment.bounds, alignment.sources, alignment.targets
+        ),
         "sentences": len(source),
         "occurrences": text.occurrences,
     }
@@ -143,16 +145,6 @@ def generated(sides: tuple[Side, Side], pairs: tuple[Ids, Ids], lexicon: Lexicon
     asked = np.zeros(_ASKED, np.uint64)
     _kernels.lexical(*sides[0], *sides[1], *pairs, lexicon, FLOOR, asked, answers, values)
     return values
-
-
-def fingerprint(source: Texts, target: Texts, alignment: Alignment) -> str:
-    """A hash of the texts and the alignment that blocks are built from."""
-    digest = hashlib.sha256()
-    for texts in (source, target):
-        digest.update(texts.bounds.tobytes() + texts.blob.tobytes())
-    for array in (alignment.bounds, alignment.sources, alignment.targets):
-        digest.update(array.tobytes())
-    return digest.hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)

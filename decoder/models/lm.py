@@ -19,7 +19,7 @@ from rampion.decoder import _kernels
 
 from rampion.errors import StoreError
 from rampion.formats import container
-from rampion.formats.files import FilePath
+from rampion.formats.files import FilePath, Origin
 from rampion.store.names import Names
 from rampion.store.text import Texts
 
@@ -76,6 +76,7 @@ class Lm:
 
     vocabulary: Names
     table: Table
+    origin: Origin | None = None  # the file that it is mapped from
 
     @classmethod
     def of(cls, vocabulary: Names, orders: Sequence[Grams]) -> Lm:
@@ -195,4 +196,4 @@ def read(path: FilePath) -> Lm:
     vocabulary.intern_all(Texts(arrays["words"], arrays["bounds"]))
     if len(vocabulary) != len(table.unigrams) or np.all(table.grams["key"]):
         raise StoreError(f"{path}: has {len(vocabulary)} words for {len(table.unigrams)} entries; write it again")
-    return Lm(vocabulary, table)
+    return Lm(vocabulary, table, Origin.of(path))

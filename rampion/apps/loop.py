@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -16,6 +15,7 @@ from rampion.apps.decoders import LoopDecoder, spread
 from rampion.apps.inputs import changed, read_source, read_weights, weights_file
 from rampion.apps.tune import TuneTask
 from rampion.apps.workers import team
+from rampion.arrays import fingerprint
 from rampion.errors import InputError, RecipeError
 from rampion.formats import references
 from rampion.protocols import Decoder
@@ -58,7 +58,7 @@ def loop(task: TuneTask, wanted: LoopDecoder, show: Show) -> Looped:
     measure = text.judge.metric
     with ExitStack() as stack:
         bar = stack.enter_context(console.decoding(sum(len(part.segments) for part in (text, held) if part)))
-        found, start, fingerprint = wanted.open(bar.tick)
+        found, start, identity = wanted.open(bar.tick)
         if task.weights:
             start = read_weights(task.weights)
         if start is None:
@@ -68,9 +68,9 @@ def loop(task: TuneTask, wanted: LoopDecoder, show: Show) -> Looped:
             bar.again()
             show(measure.name, row)
 
-        facts = {"text": _print(text, held), "first weights": _name(*_arrays(start.features.names), start.vector)}
+        facts = {"text": _print(text, held), "first weights": fingerprint(*start.features.names.arrays, start.vector)}
         config = wanted.asked() | _asked(task) | chosen.settings()
-        given = task.out, config, _inputs(task), facts | {"decoder": fingerprint}, told
+        given = task.out, config, _inputs(task), facts | {"decoder": identity}, told
         run = Loop.resume(*given, FREE) if task.resume else Loop.begin(*given)
         decoder: Decoder = found
         if task.executor:
@@ -147,18 +147,5 @@ def _print(text: Judged, held: Judged | None) -> str:
     arrays = list[NDArray[np.generic]]()
     for segments, arbiter in filter(None, (text, held)):
         refs = arbiter.references
-        arrays += [*_arrays(segments), *_arrays(refs.texts), refs.bounds]
-    return _name(*arrays)
-
-
-def _arrays(texts: Texts) -> tuple[NDArray[np.generic], ...]:
-    return texts.bounds, texts.blob
-
-
-def _name(*arrays: NDArray[np.generic]) -> str:
-    """A name of what is in arrays."""
-    digest = hashlib.sha256()
-    for array in arrays:
-        digest.update(len(array).to_bytes(8, "little"))
-        digest.update(np.ascontiguousarray(array).data)
-    return digest.hexdigest()[:16]
+        arrays += [*segments.arrays, *refs.texts.arrays, refs.bounds]
+    return fingerprint(*arrays)

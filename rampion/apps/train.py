@@ -14,7 +14,7 @@ from rampion.apps.inputs import changed, order_of
 from rampion.apps.workers import team
 from rampion.decoder.block_decoder import features_of
 from rampion.decoder.remote import SIZE, Spread
-from rampion.decoder.system import BLOCKS, MODEL, Settings, System
+from rampion.decoder.system import Settings, System
 from rampion.errors import RecipeError
 from rampion.executors import Coordinator
 from rampion.protocols import KeyedDecoder
@@ -134,8 +134,7 @@ def train(task: TrainTask, show: Show) -> Trained:
         if task.executor:
             workers = stack.enter_context(team(task.executor, task.out))
             bar.speeds = lambda: workers.coordinator.speeds
-            files = {"blocks": home / BLOCKS, "lm": home / MODEL}
-            decoder = Spread(keyed, workers.coordinator, workers.size or SIZE, files, task.corpus)
+            decoder = Spread(keyed, workers.coordinator, workers.size or SIZE, task.corpus)
             if not task.executor.startswith("local"):  # threads of this process learn faster without files
                 coordinator = workers.coordinator
         learn(

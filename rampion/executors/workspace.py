@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
+import shutil
 from collections.abc import Callable, Collection
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from rampion.errors import InputError
@@ -46,6 +48,10 @@ class Workspace:
             self.lasting.add(name)
         return name
 
+    def taken(self, path: Path) -> str:
+        """Make an existing file, which nobody changes in place, a lasting blob, by a hard link or a copy."""
+        return self.made(partial(_linked, path), lasting=True)
+
     def known(self, path: Path) -> str:
         """Make an existing file a lasting blob, by a symbolic link, and return its name."""
         name = fingerprint(path)
@@ -62,6 +68,14 @@ class Workspace:
             for path in (self.path / part).iterdir():
                 if path.name not in kept and not path.name.startswith("."):
                     path.unlink(missing_ok=True)
+
+
+def _linked(path: Path, to: Path) -> None:
+    """Another name of the file if its file system lets it have one, else a copy."""
+    try:
+        os.link(path.resolve(), to)
+    except OSError:
+        shutil.copyfile(path, to)
 
 
 def fingerprint(path: Path) -> str:

@@ -17,7 +17,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
 
@@ -48,6 +48,27 @@ class Skipped:
 def shown(path: FilePath) -> str:
     """The file's name in a sentence."""
     return "<stdin>" if os.fspath(path) == "-" else os.fspath(path)
+
+
+class Origin(NamedTuple):
+    """A file that something was read from, and which one it was."""
+
+    path: Path
+    inode: int
+    changed: int  # in nanoseconds
+
+    @classmethod
+    def of(cls, path: FilePath) -> Origin:
+        found = os.stat(path)
+        return cls(Path(path).absolute(), found.st_ino, found.st_mtime_ns)
+
+    @property
+    def there(self) -> bool:
+        """Whether it is there as it was."""
+        try:
+            return Origin.of(self.path) == self
+        except OSError:
+            return False
 
 
 def head(path: FilePath) -> bytes:

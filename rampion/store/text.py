@@ -65,6 +65,11 @@ class Texts(Sequence[str]):
         np.cumsum([len(piece) for piece in encoded], out=bounds[1:])
         return cls(np.frombuffer(b"".join(encoded), np.uint8), bounds)
 
+    @property
+    def arrays(self) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+        """The bounds and the bytes."""
+        return self.bounds, self.blob
+
     def __len__(self) -> int:
         return len(self.bounds) - 1
 

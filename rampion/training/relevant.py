@@ -6,7 +6,6 @@ stopped goes on from them, to the same bits.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import NamedTuple, Protocol, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from rampion.arrays import fingerprint
 from rampion.errors import RecipeError
 from rampion.executors import Coordinator
 from rampion.losses.ranking import Ranking
@@ -61,18 +61,8 @@ class Text(NamedTuple):
     @property
     def fingerprint(self) -> str:
         """Changes with every letter."""
-        digest = hashlib.sha256()
-        for source, references in self:
-            for array in (
-                source.bounds,
-                source.blob,
-                references.texts.bounds,
-                references.texts.blob,
-                references.bounds,
-            ):
-                digest.update(len(array).to_bytes(8, "little"))
-                digest.update(np.ascontiguousarray(array).data)
-        return digest.hexdigest()[:16]
+        parts = ((*source.arrays, *references.texts.arrays, references.bounds) for source, references in self)
+        return fingerprint(*(array for part in parts for array in part))
 
 
 class Learnt(NamedTuple):

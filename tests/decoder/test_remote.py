@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import signal
 from contextlib import contextmanager
+from dataclasses import replace
 from subprocess import TimeoutExpired
 
 import errands
@@ -12,7 +13,9 @@ import numpy as np
 import pytest
 import rampion.decoder.remote as rooms
 from command import good, rampion, start
+from rampion.decoder.models.blocks import BlockSet
 from rampion.decoder.models.leave_one_out import LENGTH
+from rampion.decoder.models.lm import read as read_lm
 from rampion.decoder.remote import Spread
 from systems import START, decoder, keyed, large, same, segments, toy, weighed, weights, whole
 from systems import own as left
@@ -21,6 +24,7 @@ from trained import SETTINGS, files, train
 from rampion.errors import RecipeError, StoreError
 from rampion.executors import Coordinator, Job, Patience, Workspace
 from rampion.executors.local import Local
+from rampion.formats import container
 from rampion.store.features import Weights
 from rampion.store.text import References, Texts
 
@@ -193,3 +197,25 @@ def test_what_was_asked_before_a_decoder_that_cannot_be_opened_is_opened_again(m
     with pytest.raises(StoreError):
         shelf.opened({}, {"options": 0})
     assert shelf.opened({}, {"options": 1}) == {"options": 1}
+
+
+def test_blocks_and_model_that_were_read_from_files_are_not_written_again(tmp_path, monkeypatch):
+    system, given = keyed("LM,all"), weights("LM,all")
+    wanted = whole(system.listed(lines(), given, 3))
+    plain, places = system, (tmp_path / "blocks", tmp_path / "lm")
+    for part, file in zip((plain.blocks, plain.lm), places, strict=True):
+        part.write(file)
+    mapped = replace(plain, blocks=BlockSet.read(places[0]), lm=read_lm(places[1]))
+    written, write = [], container.write
+
+    def told(path, kind, *rest, **more):
+        written.append(kind)
+        write(path, kind, *rest, **more)
+
+    monkeypatch.setattr(container, "write", told)
+    for gone, room in ((False, "one"), (True, "two")):
+        with spread(tmp_path / room, mapped) as shards:
+            assert same(whole(shards.listed(lines(), given, 3)), wanted)
+        assert ({"blocks", "lm"} <= set(written)) is gone, "a file that is there no more is written"
+        for file in places:
+            file.unlink(missing_ok=True)
