@@ -7,7 +7,7 @@ Twin: rampion/_reference/epoch.py
 
 from libc.math cimport INFINITY
 
-from rampion._core.segment cimport add_slopes, fill_scores
+from rampion._core.segment cimport add_few, fill_scores
 from rampion._core.side cimport add_side
 from rampion._core.step_length cimport step_length
 from rampion._core.types cimport id_t, real, row_t
@@ -81,7 +81,7 @@ def epoch(
             # the step last: df = f(up) - f(dn), as far as the update says (S4.3)
             for j in range(width + size):
                 gradient[j] = 0.0
-            add_slopes(dense, width, entries, entry_bounds, values, start, end, slopes, 0, gradient)
+            add_few(dense, width, entries, entry_bounds, values, start, end, slopes, 0, gradient)
             length = step_length(cap, curvature, lowered - raised, gradient, width + size) / scale
             for j in range(width + size):
                 if gradient[j] != 0.0:

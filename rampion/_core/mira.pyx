@@ -7,7 +7,7 @@ Twin: rampion/_reference/mira.py
 
 from libc.math cimport exp, sqrt
 
-from rampion._core.segment cimport add_slopes, fill_scores
+from rampion._core.segment cimport add_few, fill_scores
 from rampion._core.side cimport winner
 from rampion._core.step_length cimport step_length
 from rampion._core.types cimport id_t, real, row_t
@@ -90,7 +90,7 @@ def mira(
                 gradient[j] = 0.0
             slopes[up] = 1.0
             slopes[down] = -1.0
-            add_slopes(dense, width, entries, entry_bounds, values, start, end, slopes, 0, gradient)
+            add_few(dense, width, entries, entry_bounds, values, start, end, slopes, 0, gradient)
             slopes[up] = 0.0
             slopes[down] = 0.0
             length = step_length(cap, 1.0, violation, gradient, width + size)

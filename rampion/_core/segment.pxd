@@ -97,23 +97,30 @@ cdef inline int add_dense(
     return 0
 
 
-cdef inline int add_slopes(
+cdef inline int add_sparse(
+    const id_t[::1] entries, const row_t[::1] entry_bounds, const real[::1] values, row_t i, real slope,
+    real[::1] sparse,
+) except -1 nogil:
+    """sparse += slope * the sparse part of f(i)"""
+    cdef row_t e
+    if entries.shape[0] == 0:
+        return 0
+    if values.shape[0]:
+        for e in range(entry_bounds[i], entry_bounds[i + 1]):
+            sparse[entries[e]] += slope * values[e]
+    else:
+        for e in range(entry_bounds[i], entry_bounds[i + 1]):
+            sparse[entries[e]] += slope
+    return 0
+
+
+cdef inline int add_few(
     const real[::1] dense, row_t width, const id_t[::1] entries, const row_t[::1] entry_bounds, const real[::1] values,
     row_t start, row_t end, const real[::1] slopes, row_t offset, real[::1] local,
 ) except -1 nogil:
-    """local += sum of slopes[offset + i] * f(start + i), candidate by candidate, zero slopes passed over"""
-    cdef row_t size = end - start, i, j, e, count = 0
+    """As add_slopes, and quicker if most slopes are 0, as those of hard sides are."""
+    cdef row_t size = end - start, i = -1, j
     cdef real slope
-    cdef real[::1] sparse = local[width:]
-    cdef bint few
-    for i in range(size):
-        count += slopes[offset + i] != 0.0
-    few = FEW * count < size
-    if not few:
-        add_dense(dense, width, start, size, slopes, offset, local)
-        if entries.shape[0] == 0:
-            return 0
-    i = -1
     while True:
         i += 1
         while i < size and slopes[offset + i] == 0.0:
@@ -121,14 +128,23 @@ cdef inline int add_slopes(
         if i >= size:
             return 0
         slope = slopes[offset + i]
-        if few:
-            for j in range(width):
-                local[j] += slope * dense[start * width + j * size + i]
-        if entries.shape[0] == 0:
-            continue
-        if values.shape[0]:
-            for e in range(entry_bounds[start + i], entry_bounds[start + i + 1]):
-                sparse[entries[e]] += slope * values[e]
-        else:
-            for e in range(entry_bounds[start + i], entry_bounds[start + i + 1]):
-                sparse[entries[e]] += slope
+        for j in range(width):
+            local[j] += slope * dense[start * width + j * size + i]
+        add_sparse(entries, entry_bounds, values, start + i, slope, local[width:])
+
+
+cdef inline int add_slopes(
+    const real[::1] dense, row_t width, const id_t[::1] entries, const row_t[::1] entry_bounds, const real[::1] values,
+    row_t start, row_t end, const real[::1] slopes, row_t offset, real[::1] local,
+) except -1 nogil:
+    """local += sum of slopes[offset + i] * f(start + i), candidate by candidate, zero slopes passed over"""
+    cdef row_t size = end - start, i, count = 0
+    for i in range(size):
+        count += slopes[offset + i] != 0.0
+    if FEW * count < size:
+        return add_few(dense, width, entries, entry_bounds, values, start, end, slopes, offset, local)
+    add_dense(dense, width, start, size, slopes, offset, local)
+    for i in range(size):
+        if slopes[offset + i] != 0.0:
+            add_sparse(entries, entry_bounds, values, start + i, slopes[offset + i], local[width:])
+    return 0
