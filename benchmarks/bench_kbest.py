@@ -100,13 +100,13 @@ def told(said: Said, numbers: NonLocal, found: dict[int, Derivations], graph: Gr
     pairs = np.arange(3 * options, dtype=np.uint32)
     text, ids = np.empty(4096, np.uint32), np.empty(256 * count, np.uint32)
     bounds = np.zeros(count + 1, np.int64)
-    assert _kernels.fire(derivations, said, numbers, firsts, firsts + 3, pairs, 0, text, bounds, ids) == count
+    assert _kernels.count_features(derivations, said, numbers, firsts, firsts + 3, pairs, 0, text, bounds, ids) == count
     return ids[: bounds[-1]], bounds
 
 
 def with_twins(work: Work, graph: Graph) -> Told:
     """The work on plain Python."""
-    homes = {"kbest": "kbest", "cube": "cube", "fire": "grams"}
+    homes = {"kbest": "kbest", "cube": "cube", "count_features": "grams"}
     kernels = {name: getattr(_kernels, name) for name in homes}
     try:
         for name in kernels:

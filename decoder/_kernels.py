@@ -13,9 +13,9 @@ search_plainly = _plainly  # for templates of pairs, which are Python
 MODULES: dict[str, tuple[str, ...]] = {
     "align": ("best", "collect", "model_one", "normalise"),
     "cube": ("cube",),
-    "emit": ("emit", "say", "worth"),
+    "emit": ("dense_values", "feature_keys", "surface_texts"),
     "extract": ("extract", "tally"),
-    "grams": ("fire",),
+    "grams": ("count_features",),
     "hmm": ("hmm",),
     "kbest": ("kbest",),
     "lexical": ("lexical",),
@@ -27,16 +27,16 @@ MODULES: dict[str, tuple[str, ...]] = {
     "passes": ("distances",),
     "phrases": ("index", "number"),
     "search": ("search",),
-    "spell": ("phrase", "spell"),
+    "spell": ("feature_names", "phrase_texts"),
     "symmetrise": ("symmetrise",),
 }
 
 if TYPE_CHECKING:  # types come from the twins
     from rampion.decoder._reference.align import best, collect, model_one, normalise
     from rampion.decoder._reference.cube import cube
-    from rampion.decoder._reference.emit import emit, say, worth
+    from rampion.decoder._reference.emit import dense_values, feature_keys, surface_texts
     from rampion.decoder._reference.extract import extract, tally
-    from rampion.decoder._reference.grams import fire
+    from rampion.decoder._reference.grams import count_features
     from rampion.decoder._reference.hmm import hmm
     from rampion.decoder._reference.kbest import kbest
     from rampion.decoder._reference.lexical import lexical
@@ -48,7 +48,7 @@ if TYPE_CHECKING:  # types come from the twins
     from rampion.decoder._reference.passes import distances
     from rampion.decoder._reference.phrases import index, number
     from rampion.decoder._reference.search import search
-    from rampion.decoder._reference.spell import phrase, spell
+    from rampion.decoder._reference.spell import feature_names, phrase_texts
     from rampion.decoder._reference.symmetrise import symmetrise
 else:
     globals().update(opened("rampion.decoder", MODULES))

@@ -148,7 +148,7 @@ class LargeDecoder:
         bounds, ids = np.zeros(count + 1, np.int64), np.empty(16 * len(derivations.steps) + 4096, np.uint32)
         firsts, lasts = linked.bounds[linked.blocks], linked.bounds[linked.blocks + 1]
         while True:
-            done = _kernels.fire(
+            done = _kernels.count_features(
                 derivations, said, self._numbers, firsts, lasts, linked.features, done, text, bounds, ids
             )
             if done == count:

@@ -9,14 +9,14 @@ The text of a sentence is <s>, the words, </s>. Each position after <s> scores t
 with each different word before it. Twin: decoder/_reference/cube.py
 """
 
-from rampion.decoder._core.derive cimport NOTHING, Item, is_new, rise, sink, sort, speak, write
+from rampion.decoder._core.derive cimport NOTHING, Item, is_new, rise, sink, sort, write_words, write
 from rampion.decoder._core.grams cimport BITS, END, START, code, is_first, is_triggered, trigger, weight_of
 from rampion._core.types cimport byte_t, id_t, key_t, real, row_t
 
 
 cdef inline row_t recall(
-    const Item[::1] items, row_t item, const id_t[::1] options, const id_t[::1] phrases, const id_t[::1] said,
-    const row_t[::1] said_bounds, const id_t[::1] others, row_t need, id_t[::1] text, row_t at,
+    const Item[::1] items, row_t item, const id_t[::1] options, const id_t[::1] phrases, const id_t[::1] phrase_words,
+    const row_t[::1] phrase_bounds, const id_t[::1] others, row_t need, id_t[::1] text, row_t at,
 ) except -2 nogil:
     """Write the last words of a derivation in front of text[at]: `need` of them, or all and <s>. Where they begin.
 
@@ -27,12 +27,12 @@ cdef inline row_t recall(
         if options[items[item].edge] != NOTHING:
             phrase = phrases[options[items[item].edge]]
             size = 1
-            if phrase < said_bounds.shape[0] - 1:
-                size = said_bounds[phrase + 1] - said_bounds[phrase]
+            if phrase < phrase_bounds.shape[0] - 1:
+                size = phrase_bounds[phrase + 1] - phrase_bounds[phrase]
             if size > at:
                 return -1
             at -= size
-            speak(options[items[item].edge], phrases, said, said_bounds, others, text, at)
+            write_words(options[items[item].edge], phrases, phrase_words, phrase_bounds, others, text, at)
         item = items[item].item
     if item == 1:
         at -= 1
@@ -42,12 +42,12 @@ cdef inline row_t recall(
 
 
 cdef inline row_t utter(
-    id_t option, bint last, const id_t[::1] phrases, const id_t[::1] said, const row_t[::1] said_bounds,
+    id_t option, bint last, const id_t[::1] phrases, const id_t[::1] phrase_words, const row_t[::1] phrase_bounds,
     const id_t[::1] others, id_t[::1] text, row_t at,
 ) except -2 nogil:
     """Write the words of an edge, of the last one also </s>, from text[at] on. Return where they end, -1 if full."""
     if option != NOTHING:
-        at = speak(option, phrases, said, said_bounds, others, text, at)
+        at = write_words(option, phrases, phrase_words, phrase_bounds, others, text, at)
     if at < 0 or at == text.shape[0]:
         return -1
     if last:
@@ -91,15 +91,15 @@ cdef inline real gain(
 
 
 # Longer than 40 lines: the search and what it scores are one loop, and a third of the lines unpack the arrays.
-def cube(graph, said, features, row_t n, row_t k, row_t looks, row_t start, work, derivations):  # OUT work, derivations
+def cube(graph, wording, features, row_t n, row_t k, row_t looks, row_t start, work, derivations):  # OUT both
     """Fill the k best derivations of the sentences from `start` on; return how many are done: all, if the room lasts.
 
     Every node keeps n derivations, the goal `looks` if that is more; all, if there are no more: then this is exact.
-    If work.seen has room, only the best of those that say the same words are filled in.
+    If work.seen has room, only the best of those with the same words are filled in.
     """
-    cdef const row_t[::1] bounds = graph.bounds, edge_bounds = graph.edge_bounds, said_bounds = said.bounds
+    cdef const row_t[::1] bounds = graph.bounds, edge_bounds = graph.edge_bounds, phrase_bounds = wording.bounds
     cdef const id_t[::1] origins = graph.origins, options = graph.options
-    cdef const id_t[::1] phrases = said.phrases, spoken = said.words, others = said.others
+    cdef const id_t[::1] phrases = wording.phrases, phrase_words = wording.words, others = wording.others
     cdef const real[::1] scores = graph.scores, weights = features.weights
     cdef const row_t[::1] buckets = features.buckets
     cdef const key_t[::1] keys = features.keys
@@ -140,10 +140,10 @@ def cube(graph, said, features, row_t n, row_t k, row_t looks, row_t start, work
                         count += 1
                         way.item += 1
                     if way.item < firsts[origins[way.edge] - first + 1]:
-                        end = utter(options[way.edge], v == nodes - 1, phrases, spoken, said_bounds, others, text,
-                                    middle)
+                        end = utter(options[way.edge], v == nodes - 1, phrases, phrase_words, phrase_bounds, others,
+                                    text, middle)
                         low = -1 if end < 0 else recall(
-                            items, way.item, options, phrases, spoken, said_bounds, others,
+                            items, way.item, options, phrases, phrase_words, phrase_bounds, others,
                             reach_of(triggered, text, middle, end), text, middle)
                         if low < 0:
                             new = -1
@@ -171,8 +171,8 @@ def cube(graph, said, features, row_t n, row_t k, row_t looks, row_t start, work
                 d = ends[s] + rank
                 new = write(items, options, item, d, step_bounds, steps, totals)
                 if new >= 0:
-                    new = is_new(steps, step_bounds[d], step_bounds[d + 1], phrases, spoken, said_bounds, others,
-                                 rank, words, word_bounds, seen)
+                    new = is_new(steps, step_bounds[d], step_bounds[d + 1], phrases, phrase_words, phrase_bounds,
+                                 others, rank, words, word_bounds, seen)
                 rank += new
                 looked += 1
                 item += 1

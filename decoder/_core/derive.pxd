@@ -1,4 +1,10 @@
-"""Derivations of a node, heaps that bring the best of them up first, and the lists that come of them."""
+"""Derivations of nodes, heaps that bring the best of them up first, and the lists that are written in the end.
+
+A derivation is an item: an edge into the node, and the item of the edge's origin that it continues. So all derivations
+share their beginnings, and item 1 begins all of them. What an option writes is given by its phrase: the words
+phrase_words[phrase_bounds[p]:phrase_bounds[p + 1]] of phrase p = phrases[option]; a phrase beyond those with bounds,
+the i-th beyond, is the one word others[i].
+"""
 
 from rampion._core.spans cimport hash_of, slot_of
 from rampion._core.types cimport id_t, real, row_t
@@ -99,21 +105,21 @@ cdef inline row_t trace(
     return end
 
 
-cdef inline row_t speak(
-    id_t option, const id_t[::1] phrases, const id_t[::1] said, const row_t[::1] said_bounds, const id_t[::1] others,
-    id_t[::1] words, row_t at,
+cdef inline row_t write_words(
+    id_t option, const id_t[::1] phrases, const id_t[::1] phrase_words, const row_t[::1] phrase_bounds,
+    const id_t[::1] others, id_t[::1] words, row_t at,
 ) except -2 nogil:
-    """Write what the option says from words[at] on; return where it ends, -1 if there is no room."""
-    cdef row_t phrase = phrases[option], count = said_bounds.shape[0] - 1, w
+    """Write the words of the option from words[at] on; return where it ends, -1 if there is no room."""
+    cdef row_t phrase = phrases[option], count = phrase_bounds.shape[0] - 1, w
     if phrase >= count:
         if at >= words.shape[0]:
             return -1
         words[at] = others[phrase - count]
         return at + 1
-    if at + said_bounds[phrase + 1] - said_bounds[phrase] > words.shape[0]:
+    if at + phrase_bounds[phrase + 1] - phrase_bounds[phrase] > words.shape[0]:
         return -1
-    for w in range(said_bounds[phrase], said_bounds[phrase + 1]):
-        words[at] = said[w]
+    for w in range(phrase_bounds[phrase], phrase_bounds[phrase + 1]):
+        words[at] = phrase_words[w]
         at += 1
     return at
 
@@ -135,8 +141,8 @@ cdef inline int write(
 
 
 cdef inline int is_new(
-    const id_t[::1] steps, row_t first, row_t last, const id_t[::1] phrases, const id_t[::1] said,
-    const row_t[::1] said_bounds, const id_t[::1] others, row_t rank, id_t[::1] words, row_t[::1] word_bounds,
+    const id_t[::1] steps, row_t first, row_t last, const id_t[::1] phrases, const id_t[::1] phrase_words,
+    const row_t[::1] phrase_bounds, const id_t[::1] others, row_t rank, id_t[::1] words, row_t[::1] word_bounds,
     id_t[::1] seen,
 ) except -2 nogil:
     """Whether the words of steps[first:last] differ from those of all derivations 0 to rank - 1; -1 without room.
@@ -151,7 +157,7 @@ cdef inline int is_new(
         return -1
     start = end = word_bounds[rank]
     for i in range(first, last):
-        end = speak(steps[i], phrases, said, said_bounds, others, words, end)
+        end = write_words(steps[i], phrases, phrase_words, phrase_bounds, others, words, end)
         if end < 0:
             return -1
     word_bounds[rank + 1], size = end, end - start

@@ -1,4 +1,7 @@
-"""What derivations fire, say and are worth.
+"""The features and the words of derivations: their binary features as keys, their real-valued ones, and their texts.
+
+A derivation is walked block by block in target order. The move of a block follows from where it lies, where the last
+one lay, and how far the furthest of them reached (moves.pxd). The last block takes part until the next one is known.
 
 Twin: decoder/_reference/emit.py
 """
@@ -34,7 +37,9 @@ cdef enum:
     LEARNT_FORE = 26
 
 
-def emit(sentences, options, blocks, extras, key_t mask, derivations, row_t done, row_t[::1] bounds, key_t[::1] keys):
+# Longer than 40 lines, because a third of them unpack the arrays.
+def feature_keys(sentences, options, blocks, extras, key_t mask, derivations, row_t done, row_t[::1] bounds,
+                 key_t[::1] keys):  # OUT bounds, keys
     """Write the keys of every derivation from `done` on, keys[bounds[d]:bounds[d + 1]]; return how many are done.
 
     All are, unless keys has no room. Block by block: H2 of the last one, P4, W2, P3, W3 across the join, W4, then what
@@ -90,7 +95,64 @@ def emit(sentences, options, blocks, extras, key_t mask, derivations, row_t done
     return done
 
 
-def worth(sentences, options, blocks, jumps, logs, derivations, real[:, ::1] values):
+cdef inline int add_block(
+    const small_t[:, ::1] columns, const small_t[:, ::1] rates, row_t option, row_t block, row_t last, int move,
+    real[:, ::1] values, row_t d,  # OUT
+) except -1 nogil:
+    """Add the columns of a block that comes by this move, and those that the move adds to the last block."""
+    cdef row_t column, back = backward_of(move), fore = forward_of(move)
+    for column in range(RATES):
+        values[d, column] += rates[option, column] if rates.shape[0] else columns[block, column]
+    for column in range(RATES, BACK):
+        values[d, column] += columns[block, column]
+    values[d, BACK + back] += columns[block, BACK + back]
+    values[d, FORE + fore] += columns[last, FORE + fore]
+    if columns.shape[1] > LEARNT - BEHIND:
+        for column in range(LEARNT, LEARNT_BACK):
+            values[d, column] += columns[block, column - BEHIND]
+        values[d, LEARNT_BACK + back] += columns[block, LEARNT_BACK + back - BEHIND]
+        values[d, LEARNT_FORE + fore] += columns[last, LEARNT_FORE + fore - BEHIND]
+    values[d, PHRASES] += 1.0
+    return 0
+
+
+cdef inline int add_jump(
+    const small_t[:, ::1] out, const small_t[:, ::1] into, row_t last_word, row_t first_word, row_t jump,
+    real[:, ::1] values, row_t d,  # OUT
+) except -1 nogil:
+    """Add a jump from one source word to another."""
+    cdef row_t reach = out.shape[1] // 2, at = min(max(jump, -reach), reach) + reach
+    values[d, JUMP] -= jump if jump > 0 else -jump
+    if out.shape[0]:
+        values[d, JUMP_OUT] += out[last_word, at]
+        values[d, JUMP_IN] += into[first_word, at]
+    return 0
+
+
+cdef inline row_t add_words(const real[::1] logs, row_t w, row_t count, real[:, ::1] values, row_t d) except -1 nogil:
+    """Add the words of a block, whose logs begin at w; return where they end."""
+    cdef row_t i
+    for i in range(count):
+        values[d, WORDS] += 1.0
+        if logs.shape[0]:
+            values[d, LM] += logs[w]
+            values[d, LM_FIRST if i == 0 else LM_REST] += logs[w]
+            w += 1
+    return w
+
+
+cdef inline int add_end(
+    const small_t[:, ::1] columns, row_t last, int fore, real[:, ::1] values, row_t d,
+) except -1 nogil:
+    """Add what the last block brings as the end lies before it."""
+    values[d, FORE + fore] += columns[last, FORE + fore]
+    if columns.shape[1] > LEARNT - BEHIND:
+        values[d, LEARNT_FORE + fore] += columns[last, LEARNT_FORE + fore - BEHIND]
+    return 0
+
+
+# Longer than 40 lines, because a third of them unpack the arrays.
+def dense_values(sentences, options, blocks, jumps, logs, derivations, real[:, ::1] values):
     """Add up the values of every derivation, in target order: a row each, a column each of decoder.dense.DENSE.
 
     logs holds log p of every word and of </s>, derivation by derivation; without logs or jumps their columns stay 0.
@@ -102,10 +164,7 @@ def worth(sentences, options, blocks, jumps, logs, derivations, real[:, ::1] val
     cdef const row_t[::1] sentence_bounds = sentences.bounds, step_bounds = derivations.step_bounds
     cdef const row_t[::1] derivation_bounds = derivations.bounds, target_bounds = blocks.target_bounds
     cdef const real[::1] given = logs
-    cdef row_t s, d, i, w = 0, first, length, start, last_start, last_end, free, block, last, jump, column
-    cdef row_t reach = out.shape[1] // 2
-    cdef int move
-    cdef bint learnt = columns.shape[1] > LEARNT - BEHIND
+    cdef row_t s, d, i, w = 0, first, length, start, last_start, last_end, free, block, last, target
     with nogil:
         for s in range(sentence_bounds.shape[0] - 1):
             first, length = sentence_bounds[s], sentence_bounds[s + 1] - sentence_bounds[s]
@@ -114,50 +173,26 @@ def worth(sentences, options, blocks, jumps, logs, derivations, real[:, ::1] val
                 last_start, last_end, free, last = 0, 0, 0, BOUNDARY
                 for i in range(step_bounds[d], step_bounds[d + 1]):
                     start, block = starts[steps[i]], option_blocks[steps[i]]
-                    move = move_of(free, last_start, last_end, start)
-                    for column in range(RATES):
-                        values[d, column] += rates[steps[i], column] if rates.shape[0] else columns[block, column]
-                    for column in range(RATES, BACK):
-                        values[d, column] += columns[block, column]
-                    values[d, BACK + backward_of(move)] += columns[block, BACK + backward_of(move)]
-                    values[d, FORE + forward_of(move)] += columns[last, FORE + forward_of(move)]
-                    if learnt:
-                        for column in range(LEARNT, LEARNT_BACK):
-                            values[d, column] += columns[block, column - BEHIND]
-                        column = LEARNT_BACK + backward_of(move)
-                        values[d, column] += columns[block, column - BEHIND]
-                        column = LEARNT_FORE + forward_of(move)
-                        values[d, column] += columns[last, column - BEHIND]
-                    values[d, PHRASES] += 1.0
-                    jump = start - last_end
-                    values[d, JUMP] -= jump if jump > 0 else -jump
-                    if out.shape[0]:
-                        jump = min(max(jump, -reach), reach) + reach
-                        values[d, JUMP_OUT] += out[words[first + last_end - 1] if last != BOUNDARY else START, jump]
-                        values[d, JUMP_IN] += into[words[first + start], jump]
-                    for column in range(target_bounds[targets[block]], target_bounds[targets[block] + 1]):
-                        values[d, WORDS] += 1.0
-                        if given.shape[0]:
-                            values[d, LM] += given[w]
-                            values[d, LM_FIRST if column == target_bounds[targets[block]] else LM_REST] += given[w]
-                            w += 1
+                    target = targets[block]
+                    add_block(columns, rates, steps[i], block, last, move_of(free, last_start, last_end, start), values,
+                              d)
+                    add_jump(out, into, words[first + last_end - 1] if last != BOUNDARY else START,
+                             words[first + start], start - last_end, values, d)
+                    w = add_words(given, w, target_bounds[target + 1] - target_bounds[target], values, d)
                     last_start, last_end, free, last = start, ends[steps[i]], max(free, ends[steps[i]]), block
                 if last != BOUNDARY:
-                    column = FORE + (0 if last_end == length else 2)
-                    values[d, column] += columns[last, column]
-                    if learnt:
-                        column += LEARNT_FORE - FORE
-                        values[d, column] += columns[last, column - BEHIND]
+                    add_end(columns, last, 0 if last_end == length else 2, values, d)
                 if given.shape[0]:
                     values[d, LM] += given[w]
                     values[d, LM_REST] += given[w]
                     w += 1
 
 
-def say(sentences, options, blocks, words, tokens, derivations, row_t done, row_t[::1] bounds, byte_t[::1] blob):
+def surface_texts(sentences, options, blocks, words, tokens, derivations, row_t done, row_t[::1] bounds,
+                  byte_t[::1] blob):  # OUT bounds, blob
     """Write the words of every derivation from `done` on, blob[bounds[d]:bounds[d + 1]]; return how many are done.
 
-    All are, unless blob has no room. IDENTITY says its source token; other blocks their target words, texts of words.
+    All are, unless blob has no room. An identity block stands for its source token, others for their target words.
     """
     cdef const id_t[::1] option_blocks = options.blocks, steps = derivations.steps
     cdef const int[::1] starts = options.starts

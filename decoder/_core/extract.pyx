@@ -1,5 +1,11 @@
 """Consistent pairs of spans of word-aligned sentences, with their orientation, and what their occurrences add up to.
 
+1. measure: what every word is linked to.
+2. survey: the core of every source span, the smallest target span that holds all its links; is it consistent? Blocks of
+   any length mark the four corners of their rectangles in a grid of (source place, target place).
+3. spread: cores within the limit, and the same with unlinked target words around them. The orientation of a block is
+   read off the grid: it is monotone or swapped if the corner of some block touches its own.
+
 Twin: decoder/_reference/extract.py
 """
 
@@ -18,6 +24,12 @@ cdef enum:
     END_END = 8
     NOWHERE = 0x7FFFFFFF
 
+cdef struct pair_t:  # of sentences
+    row_t source, n  # its first source word, and how many it has
+    row_t target, m
+    row_t longest    # words of a span
+    bint loose
+
 
 def extract(source, target, alignment, row_t longest, bint loose, row_t done, byte_t[::1] corners,
             int32_t[:, ::1] reach, int32_t[:, ::1] cores, spans, row_t[::1] span_bounds):  # OUT spans, span_bounds
@@ -32,47 +44,49 @@ def extract(source, target, alignment, row_t longest, bint loose, row_t done, by
     cdef const int32_t[::1] from_source = alignment.sources, to_target = alignment.targets
     cdef row_t[::1] source_starts = spans.source_starts, target_starts = spans.target_starts
     cdef byte_t[::1] source_sizes = spans.source_sizes, target_sizes = spans.target_sizes, codes = spans.codes
-    cdef row_t pair = done, last = source_bounds.shape[0] - 1, at, n, m, count, core, room = codes.shape[0]
-    cdef row_t start, end, low, high, begin, finish
+    cdef row_t at, count, core
+    cdef pair_t p
+    p.longest, p.loose = longest, loose
     with nogil:
-        while pair < last:
-            n = source_bounds[pair + 1] - source_bounds[pair]
-            m = target_bounds[pair + 1] - target_bounds[pair]
-            if link_bounds[pair] == link_bounds[pair + 1]:
-                pair += 1
-                span_bounds[pair] = span_bounds[pair - 1]
-                continue
-            measure(from_source, to_target, link_bounds[pair], link_bounds[pair + 1], n, m, reach)
-            count = survey(n, m, longest, loose, reach, corners, cores)
-            at = span_bounds[pair]
-            for core in range(count):
-                start, end, low, high = cores[core, 0], cores[core, 1], cores[core, 2], cores[core, 3]
-                begin = low
-                while True:
-                    finish = high
-                    while finish - begin <= longest and at < room:
-                        source_starts[at] = source_bounds[pair] + start
-                        source_sizes[at] = <byte_t> (end - start)
-                        target_starts[at] = target_bounds[pair] + begin
-                        target_sizes[at] = <byte_t> (finish - begin)
-                        codes[at] = <byte_t> (
-                            3 * turn(corners[start * (m + 1) + begin], END_END,
-                                     corners[end * (m + 1) + begin], BEGIN_END)
-                            + turn(corners[end * (m + 1) + finish], BEGIN_BEGIN,
-                                   corners[start * (m + 1) + finish], END_BEGIN)
-                        )
-                        at += 1
-                        if not loose or finish == m or reach[LAST_OF_TARGET, finish] != 0:
-                            break
-                        finish += 1
-                    if not loose or begin == 0 or reach[LAST_OF_TARGET, begin - 1] != 0 or high - begin >= longest:
-                        break
-                    begin -= 1
-            if at == room:
+        while done < source_bounds.shape[0] - 1:
+            p.source, p.n = source_bounds[done], source_bounds[done + 1] - source_bounds[done]
+            p.target, p.m = target_bounds[done], target_bounds[done + 1] - target_bounds[done]
+            at = span_bounds[done]
+            if link_bounds[done] < link_bounds[done + 1]:
+                measure(from_source, to_target, link_bounds[done], link_bounds[done + 1], p.n, p.m, reach)
+                count = survey(p, reach, corners, cores)
+                for core in range(count):
+                    at = spread(p, core, reach, corners, cores, source_starts, target_starts, source_sizes,
+                                target_sizes, codes, at)
+                if at == codes.shape[0]:
+                    break
+            done += 1
+            span_bounds[done] = at
+    return done
+
+
+cdef inline row_t spread(
+    pair_t p, row_t core, const int32_t[:, ::1] reach, const byte_t[::1] corners, const int32_t[:, ::1] cores,
+    row_t[::1] source_starts, row_t[::1] target_starts, byte_t[::1] source_sizes, byte_t[::1] target_sizes,
+    byte_t[::1] codes, row_t at,  # OUT
+) except -1 nogil:
+    """Write a core from `at` on, and the spans that unlinked target words make it grow to; where they end, or full."""
+    cdef row_t start = cores[core, 0], end = cores[core, 1], begin = cores[core, 2], finish
+    cdef row_t begins = start * (p.m + 1), ends = end * (p.m + 1)
+    while True:
+        finish = cores[core, 3]
+        while finish - begin <= p.longest and at < codes.shape[0]:
+            source_starts[at], source_sizes[at] = p.source + start, <byte_t> (end - start)
+            target_starts[at], target_sizes[at] = p.target + begin, <byte_t> (finish - begin)
+            codes[at] = <byte_t> (3 * turn(corners[begins + begin], END_END, corners[ends + begin], BEGIN_END)
+                                  + turn(corners[ends + finish], BEGIN_BEGIN, corners[begins + finish], END_BEGIN))
+            at += 1
+            if not p.loose or finish == p.m or reach[LAST_OF_TARGET, finish] != 0:
                 break
-            pair += 1
-            span_bounds[pair] = at
-    return pair
+            finish += 1
+        if not p.loose or begin == 0 or reach[LAST_OF_TARGET, begin - 1] != 0 or cores[core, 3] - begin >= p.longest:
+            return at
+        begin -= 1
 
 
 cdef inline int turn(byte_t straight, int wanted, byte_t swapped, int other) except? -1 nogil:
@@ -100,18 +114,17 @@ cdef inline row_t measure(
 
 
 cdef inline row_t survey(
-    row_t n, row_t m, row_t longest, bint loose, const int32_t[:, ::1] reach, byte_t[::1] corners,
-    int32_t[:, ::1] cores,
+    pair_t p, const int32_t[:, ::1] reach, byte_t[::1] corners, int32_t[:, ::1] cores,
 ) except -1 nogil:
     """Mark the corners of all blocks of any length; list those within `longest`, target spans as small as can be."""
-    cdef row_t start, end, low, high, left, right, at, count = 0, width = m + 1
-    for at in range((n + 1) * width):
+    cdef row_t start, end, low, high, left, right, at, count = 0, width = p.m + 1
+    for at in range((p.n + 1) * width):
         corners[at] = 0
     corners[0] = END_END
-    corners[n * width + m] = BEGIN_BEGIN
-    for start in range(n):
+    corners[p.n * width + p.m] = BEGIN_BEGIN
+    for start in range(p.n):
         low, high, left, right = NOWHERE, 0, NOWHERE, 0
-        for end in range(start + 1, n + 1):
+        for end in range(start + 1, p.n + 1):
             if reach[LAST, end - 1] != 0:
                 if high == 0:
                     low = high = reach[FIRST, end - 1]
@@ -124,9 +137,9 @@ cdef inline row_t survey(
                 break
             if high == 0 or right > end:
                 continue
-            mark(start * width, end * width, low, high, m, reach, corners)
-            if end - start <= longest and high - low <= longest and (
-                loose or (reach[LAST, start] != 0 and reach[LAST, end - 1] != 0)
+            mark(start * width, end * width, low, high, p.m, reach, corners)
+            if end - start <= p.longest and high - low <= p.longest and (
+                p.loose or (reach[LAST, start] != 0 and reach[LAST, end - 1] != 0)
             ):
                 cores[count, 0], cores[count, 1] = <int32_t> start, <int32_t> end
                 cores[count, 2], cores[count, 3] = <int32_t> low, <int32_t> high

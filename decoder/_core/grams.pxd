@@ -1,4 +1,8 @@
-"""N-grams and triggers: what their keys are, and which of them have a value."""
+"""N-grams and triggers: what their keys are, and which of them have a value.
+
+A key is 21 bits a word; see NonLocal in decoder/search/cube.py. Keys stand sorted by bucket, and the bucket of a key is
+the upper bits of its product with a constant; most have a key or none.
+"""
 
 from rampion._core.types cimport byte_t, id_t, key_t, real, row_t
 

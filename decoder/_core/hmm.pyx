@@ -2,12 +2,13 @@
 
 Jumps: jumps[k] is the weight of moving by k - window places, the last one that of every move farther than the window;
 the chance of a move is its weight over that of all moves from there. Place 0 is before the sentence; the null word
-keeps the place. The window makes a step of the recursions linear in the words of the sentence.
+keeps the place. Far moves all weigh the same: a step of the recursions adds up all places once, times that weight, and
+then what near moves weigh more, jump by jump. So it is linear in the words of the sentence.
 
-Work of one sentence, in rows of n + 1 places with `window` zeros at both sides (width = n + 1 + 2 * window):
-m rows of emissions, m of occupation over norm before the step, m of what each real state has got at the step;
-then norms, moves, occupation or gain, betas, moves that left a place; then a row of crossings for each near jump;
-then the m scales.
+1. forward: how likely the words up to each one are, wherever it comes from; scaled to 1 at each word.
+2. backward: how likely the words behind it are; hence the posteriors, and what crosses each jump.
+3. count_moves: what was crossed, and what could have been.
+
 Twin: decoder/_reference/hmm.py
 """
 
@@ -17,139 +18,163 @@ from rampion._core.types cimport id_t, real, row_t, small_t
 
 from .emissions cimport fill_weights
 
+# Where things stand in the work array of a sentence. Rows hold n + 1 places, with `window` zeros at both sides, so that
+# jumps may lead out of the sentence; all but `scales` are places in the middle of a row.
+cdef struct room_t:
+    row_t n, m                 # states, observed words
+    row_t near, window, width  # near jumps, -window to window; the width of a row
+    row_t emissions            # m rows: how likely the word is, from each state
+    row_t before               # m rows: occupation over norm before the step
+    row_t after                # m rows: what each real state has got at the step
+    row_t norms                # the weight of all moves from a place
+    row_t moves                # what moves bring to a place
+    row_t held                 # forward: occupation; backward: gain
+    row_t betas
+    row_t left                 # moves that left a place
+    row_t crossings            # a row for each near jump: moves over it
+    row_t scales               # m numbers
+
+
+cdef inline int divide(row_t n, row_t m, row_t jumps, room_t* r) except -1 nogil:  # OUT r
+    """Divide the work array."""
+    r.n, r.m, r.near, r.window, r.width = n, m, jumps - 1, (jumps - 1) // 2, n + jumps - 1
+    r.emissions = r.window
+    r.before = r.emissions + m * r.width
+    r.after = r.before + m * r.width
+    r.norms = r.after + m * r.width
+    r.moves = r.norms + r.width
+    r.held = r.moves + r.width
+    r.betas = r.held + r.width
+    r.left = r.betas + r.width
+    r.crossings = r.left + r.width
+    r.scales = r.crossings - r.window + r.near * r.width
+    return 0
+
 
 def hmm(
-    pairs, const id_t[::1] words, bint flipped, const small_t[::1] probs, const small_t[::1] null,
-    const real[::1] jumps, real rest, row_t first, row_t last, real[::1] work, small_t[::1] posteriors,
-    small_t[::1] nulls, real[::1] tallies,
+    pairs, const id_t[::1] words, bint flipped, const small_t[::1] probs, const small_t[::1] null, transition,
+    row_t first, row_t last, real[::1] work, small_t[::1] posteriors, small_t[::1] nulls, real[::1] tallies,
 ):  # OUT posteriors, nulls, tallies
     """Fill in the posteriors of the HMM; return log p(observed | states) of all the sentences.
 
-    `rest` is the chance of the null word. tallies gains the expected moves of every jump, and behind them what each
-    jump's weight was expected to add up to per unit of weight: moves / that is a better weight (an MM step).
+    transition is (jumps, rest), `rest` being the chance of the null word. tallies gains the expected moves of every
+    jump, and behind them what each jump's weight was expected to add up to per unit of weight: moves / that is a better
+    weight (an MM step).
     """
     cdef const row_t[::1] states = pairs.target_bounds if flipped else pairs.source_bounds
     cdef const row_t[::1] seen = pairs.source_bounds if flipped else pairs.target_bounds
     cdef const row_t[::1] offsets = pairs.offsets
     cdef const id_t[::1] cells = pairs.cells
-    cdef row_t s, n, m, size = jumps.shape[0], state_stride, stride
-    cdef real likelihood = 0.0
+    cdef const real[::1] jumps = transition[0]
+    cdef real rest = transition[1], likelihood = 0.0
+    cdef row_t s, state_stride, stride
+    cdef room_t r
     with nogil:
         for s in range(first, last):
-            n, m = states[s + 1] - states[s], seen[s + 1] - seen[s]
-            state_stride, stride = 1 if flipped else m, n if flipped else 1
-            work[:(3 * m + 4 + size) * (n + size - 1) + m] = 0.0
-            fill_weights(
-                cells, offsets[s], n, m, state_stride, stride, probs, work, n + size - 1, (size - 2) // 2 + 1,
-            )
-            likelihood += forward(words, seen[s], n, m, null, jumps, rest, work)
-            backward(
-                words, seen[s], n, m, null, jumps, rest, work, offsets[s] - offsets[first], state_stride, stride,
-                posteriors, nulls,
-            )
-            count_moves(n, m, jumps, work, tallies)
+            divide(states[s + 1] - states[s], seen[s + 1] - seen[s], jumps.shape[0], &r)
+            state_stride, stride = 1 if flipped else r.m, r.n if flipped else 1
+            work[:r.scales + r.m] = 0.0
+            fill_weights(cells, offsets[s], r.n, r.m, state_stride, stride, probs, work, r.width, r.emissions + 1)
+            likelihood += forward(r, words, seen[s], null, jumps, rest, work)
+            backward(r, words, seen[s], null, jumps, rest, work, offsets[s] - offsets[first], state_stride, stride,
+                     posteriors, nulls)
+            count_moves(r, jumps, work, tallies)
     return likelihood
 
 
 cdef inline real forward(
-    const id_t[::1] words, row_t seen, row_t n, row_t m, const small_t[::1] null, const real[::1] jumps, real rest,
+    room_t r, const id_t[::1] words, row_t seen, const small_t[::1] null, const real[::1] jumps, real rest,
     real[::1] work,
 ) except? -1 nogil:
     """Scaled forward pass; log-likelihood."""
-    cdef row_t near = jumps.shape[0] - 1, window = near // 2, width = n + near, block = m * width
-    cdef row_t norms = 3 * block + window, moves = norms + width, held = norms + 2 * width
-    cdef row_t scales = 3 * block + (5 + near) * width, j, k, p, row, before, after
-    cdef real far = jumps[near], weight, total, scale, blank, here, likelihood = 0.0
-    for p in range(n + 1):
-        weight = far * <real>n
-        for k in range(near):
-            if 1 <= p + k - window <= n:
+    cdef row_t j, k, p, row, before, after
+    cdef real far = jumps[r.near], weight, total, scale, blank, here, likelihood = 0.0
+    for p in range(r.n + 1):
+        weight = far * <real>r.n
+        for k in range(r.near):
+            if 1 <= p + k - r.window <= r.n:
                 weight += jumps[k] - far
-        work[norms + p] = weight
-    work[held] = 1.0
-    for j in range(m):
-        row, before, after = j * width + window, block + j * width + window, 2 * block + j * width + window
+        work[r.norms + p] = weight
+    work[r.held] = 1.0
+    for j in range(r.m):
+        row, before, after = r.emissions + j * r.width, r.before + j * r.width, r.after + j * r.width
         total = 0.0
-        for p in range(n + 1):
-            work[before + p] = work[held + p] / work[norms + p]
+        for p in range(r.n + 1):
+            work[before + p] = work[r.held + p] / work[r.norms + p]
             total += work[before + p]
-        for p in range(n + 1):
-            work[moves + p] = far * total
-        for k in range(near):
+        for p in range(r.n + 1):
+            work[r.moves + p] = far * total
+        for k in range(r.near):
             weight = jumps[k] - far
-            for p in range(n + 1):
-                work[moves + p] += weight * work[before + p - k + window]
+            for p in range(r.n + 1):
+                work[r.moves + p] += weight * work[before + p - k + r.window]
         blank, scale = rest * null[words[seen + j]], 0.0
-        for p in range(n + 1):
-            here = (1.0 - rest) * work[moves + p] * work[row + p]
+        for p in range(r.n + 1):
+            here = (1.0 - rest) * work[r.moves + p] * work[row + p]
             work[after + p] = here
-            here += blank * work[held + p]
-            work[held + p] = here
+            here += blank * work[r.held + p]
+            work[r.held + p] = here
             scale += here
-        work[scales + j] = scale
+        work[r.scales + j] = scale
         likelihood += log(scale)
-        for p in range(n + 1):
+        for p in range(r.n + 1):
             work[after + p] /= scale
-            work[held + p] /= scale
+            work[r.held + p] /= scale
     return likelihood
 
 
 cdef inline int backward(
-    const id_t[::1] words, row_t seen, row_t n, row_t m, const small_t[::1] null, const real[::1] jumps, real rest,
-    real[::1] work, row_t place, row_t state_stride, row_t stride, small_t[::1] posteriors, small_t[::1] nulls,
+    room_t r, const id_t[::1] words, row_t seen, const small_t[::1] null, const real[::1] jumps, real rest,
+    real[::1] work, row_t place, row_t state_stride, row_t stride, small_t[::1] posteriors, small_t[::1] nulls,  # OUT
 ) except -1 nogil:
     """Scaled backward pass: posteriors, and what `count_moves` adds up."""
-    cdef row_t near = jumps.shape[0] - 1, window = near // 2, width = n + near, block = m * width
-    cdef row_t norms = 3 * block + window, moves = norms + width, gains = norms + 2 * width
-    cdef row_t betas = norms + 3 * width, left = norms + 4 * width, crossings = norms + 5 * width
-    cdef row_t scales = 3 * block + (5 + near) * width, j, k, p, row, before, after
-    cdef real far = jumps[near], weight, total, blank, idle
-    for p in range(n + 1):
-        work[betas + p] = 1.0
-    for j in range(m - 1, -1, -1):
-        row, before, after = j * width + window, block + j * width + window, 2 * block + j * width + window
-        blank, weight, total, idle = rest * null[words[seen + j]] / work[scales + j], 1.0 - rest, 0.0, 0.0
-        weight /= work[scales + j]
-        for p in range(1, n + 1):
-            posteriors[place + (p - 1) * state_stride + j * stride] = <small_t>(work[after + p] * work[betas + p])
-        for p in range(n + 1):
-            idle += work[before + p] * work[norms + p] * work[betas + p]
-            work[gains + p] = weight * work[row + p] * work[betas + p]
-            total += work[gains + p]
+    cdef row_t j, k, p, row, before, after
+    cdef real far = jumps[r.near], weight, total, blank, idle
+    for p in range(r.n + 1):
+        work[r.betas + p] = 1.0
+    for j in range(r.m - 1, -1, -1):
+        row, before, after = r.emissions + j * r.width, r.before + j * r.width, r.after + j * r.width
+        blank, weight, total, idle = rest * null[words[seen + j]] / work[r.scales + j], 1.0 - rest, 0.0, 0.0
+        weight /= work[r.scales + j]
+        for p in range(1, r.n + 1):
+            posteriors[place + (p - 1) * state_stride + j * stride] = <small_t>(work[after + p] * work[r.betas + p])
+        for p in range(r.n + 1):
+            idle += work[before + p] * work[r.norms + p] * work[r.betas + p]
+            work[r.held + p] = weight * work[row + p] * work[r.betas + p]
+            total += work[r.held + p]
         nulls[seen + j] = <small_t>(blank * idle)
-        for p in range(n + 1):
-            work[moves + p] = far * total
-        for k in range(near):
+        for p in range(r.n + 1):
+            work[r.moves + p] = far * total
+        for k in range(r.near):
             weight = jumps[k] - far
-            for p in range(n + 1):
-                work[moves + p] += weight * work[gains + p + k - window]
-                work[crossings + k * width + p] += work[before + p] * work[gains + p + k - window]
-        for p in range(n + 1):
-            work[left + p] += work[before + p] * work[moves + p]
-            work[betas + p] = blank * work[betas + p] + work[moves + p] / work[norms + p]
+            for p in range(r.n + 1):
+                work[r.moves + p] += weight * work[r.held + p + k - r.window]
+                work[r.crossings + k * r.width + p] += work[before + p] * work[r.held + p + k - r.window]
+        for p in range(r.n + 1):
+            work[r.left + p] += work[before + p] * work[r.moves + p]
+            work[r.betas + p] = blank * work[r.betas + p] + work[r.moves + p] / work[r.norms + p]
     return 0
 
 
-cdef inline int count_moves(row_t n, row_t m, const real[::1] jumps, real[::1] work, real[::1] tallies) except -1 nogil:
+cdef inline int count_moves(room_t r, const real[::1] jumps, real[::1] work, real[::1] tallies) except -1 nogil:
     """Add the moves of a sentence and their expected room to the tallies."""
-    cdef row_t near = jumps.shape[0] - 1, window = near // 2, width = n + near, k, p, reached
-    cdef row_t norms = 3 * m * width + window, left = norms + 4 * width, crossings = norms + 5 * width
+    cdef row_t k, p, reached
     cdef real total = 0.0, moved
-    for p in range(n + 1):
-        total += work[left + p]
-    for k in range(near):
+    for p in range(r.n + 1):
+        total += work[r.left + p]
+    for k in range(r.near):
         moved = 0.0
-        for p in range(n + 1):
-            moved += work[crossings + k * width + p]
+        for p in range(r.n + 1):
+            moved += work[r.crossings + k * r.width + p]
         moved *= jumps[k]
         tallies[k] += moved
         total -= moved
-    tallies[near] += max(total, 0.0)
-    for p in range(n + 1):
-        moved, reached = work[left + p] / work[norms + p], 0
-        for k in range(near):
-            if 1 <= p + k - window <= n:
-                tallies[near + 1 + k] += moved
+    tallies[r.near] += max(total, 0.0)
+    for p in range(r.n + 1):
+        moved, reached = work[r.left + p] / work[r.norms + p], 0
+        for k in range(r.near):
+            if 1 <= p + k - r.window <= r.n:
+                tallies[r.near + 1 + k] += moved
                 reached += 1
-        tallies[2 * near + 1] += moved * <real>(n - reached)
+        tallies[2 * r.near + 1] += moved * <real>(r.n - reached)
     return 0

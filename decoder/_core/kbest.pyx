@@ -110,15 +110,15 @@ cdef inline row_t extend(
 
 
 # Longer than 40 lines, because a third of them unpack the arrays.
-def kbest(graph, said, row_t k, row_t looks, row_t start, work, derivations):  # OUT work, derivations
+def kbest(graph, wording, row_t k, row_t looks, row_t start, work, derivations):  # OUT work, derivations
     """Fill the k best derivations of the sentences from `start` on; return how many are done: all, if the room lasts.
 
     Higher scores come first; of equals the earlier last edge, then what comes first in its origin. Only `looks` of them
-    are looked at; if work.seen has room, only the best of those that say the same words are kept.
+    are looked at; if work.seen has room, only the best of those with the same words are kept.
     """
-    cdef const row_t[::1] bounds = graph.bounds, edge_bounds = graph.edge_bounds, said_bounds = said.bounds
+    cdef const row_t[::1] bounds = graph.bounds, edge_bounds = graph.edge_bounds, phrase_bounds = wording.bounds
     cdef const id_t[::1] origins = graph.origins, options = graph.options
-    cdef const id_t[::1] phrases = said.phrases, spoken = said.words, others = said.others
+    cdef const id_t[::1] phrases = wording.phrases, phrase_words = wording.words, others = wording.others
     cdef const real[::1] scores = graph.scores
     cdef Item[::1] items = work.items, heap = work.heap
     cdef node_t[::1] nodes = work.nodes
@@ -142,8 +142,8 @@ def kbest(graph, said, row_t k, row_t looks, row_t start, work, derivations):  #
                 d = ends[s] + rank
                 new = write(items, options, item, d, step_bounds, steps, totals)
                 if new >= 0:
-                    new = is_new(steps, step_bounds[d], step_bounds[d + 1], phrases, spoken, said_bounds, others,
-                                 rank, words, word_bounds, seen)
+                    new = is_new(steps, step_bounds[d], step_bounds[d + 1], phrases, phrase_words, phrase_bounds,
+                                 others, rank, words, word_bounds, seen)
                 if new >= 0 and count + size > items.shape[0]:
                     new = -1
                 if new < 0:

@@ -11,22 +11,22 @@ from .lexicon cimport chance
 
 
 def tabulate(
-    uses, said, row_t start, id_t[::1] met, row_t[::1] bounds, id_t[::1] words,  # OUT bounds, words
+    uses, observed, row_t start, id_t[::1] met, row_t[::1] bounds, id_t[::1] words,  # OUT bounds, words
 ):
     """Fill the row of each word from `start` on with the words of the other side that it meets, by first appearance.
 
     Return how many rows are done: all, unless there is no room for more. `met` holds zeros at first.
     """
-    cdef const row_t[::1] order = uses.order, use_bounds = uses.bounds, said_bounds = said.bounds
-    cdef const id_t[::1] owners = uses.owners, tokens = said.words
+    cdef const row_t[::1] order = uses.order, use_bounds = uses.bounds, observed_bounds = observed.bounds
+    cdef const id_t[::1] owners = uses.owners, tokens = observed.words
     cdef row_t word = start, last = use_bounds.shape[0] - 1, use, sentence, token, count = bounds[start]
     with nogil:
         while word < last:
             for use in range(use_bounds[word], use_bounds[word + 1]):
                 sentence = owners[order[use]]
-                if count + said_bounds[sentence + 1] - said_bounds[sentence] > words.shape[0]:
+                if count + observed_bounds[sentence + 1] - observed_bounds[sentence] > words.shape[0]:
                     break
-                for token in range(said_bounds[sentence], said_bounds[sentence + 1]):
+                for token in range(observed_bounds[sentence], observed_bounds[sentence + 1]):
                     if met[tokens[token]] != word + 1:
                         met[tokens[token]] = <id_t>(word + 1)
                         words[count] = tokens[token]
@@ -62,7 +62,7 @@ def transpose(
 
 
 def locate(
-    const row_t[::1] bounds, const id_t[::1] words, uses, given, said, const row_t[::1] offsets,
+    const row_t[::1] bounds, const id_t[::1] words, uses, given, observed, const row_t[::1] offsets,
     row_t first, row_t last, id_t[::1] places, id_t[::1] cells,
 ):  # OUT cells
     """Fill cells with the cell of every pair of tokens whose first is a word of first to last - 1; no other ones.
@@ -71,8 +71,8 @@ def locate(
     a pair without a cell, for each word of the other side; it does so again afterwards.
     """
     cdef const row_t[::1] order = uses.order, use_bounds = uses.bounds
-    cdef const row_t[::1] given_bounds = given.bounds, said_bounds = said.bounds
-    cdef const id_t[::1] owners = uses.owners, tokens = said.words
+    cdef const row_t[::1] given_bounds = given.bounds, observed_bounds = observed.bounds
+    cdef const id_t[::1] owners = uses.owners, tokens = observed.words
     cdef row_t word, use, cell, sentence, token, at
     cdef id_t missing
     with nogil:
@@ -82,16 +82,16 @@ def locate(
                 places[words[cell]] = <id_t>cell
             for use in range(use_bounds[word], use_bounds[word + 1]):
                 sentence = owners[order[use]]
-                at = said_bounds[sentence + 1] - said_bounds[sentence]
+                at = observed_bounds[sentence + 1] - observed_bounds[sentence]
                 at = offsets[sentence] + (order[use] - given_bounds[sentence]) * at
-                for token in range(said_bounds[sentence], said_bounds[sentence + 1]):
+                for token in range(observed_bounds[sentence], observed_bounds[sentence + 1]):
                     cells[at] = places[tokens[token]]
                     at += 1
             for cell in range(bounds[word], bounds[word + 1]):
                 places[words[cell]] = missing
 
 
-def chances(lexicon, const id_t[::1] given, const id_t[::1] said, small_t other, small_t[::1] values):  # OUT values
+def chances(lexicon, const id_t[::1] given, const id_t[::1] observed, small_t other, small_t[::1] values):  # OUT values
     """Fill values with what the lexicon has for each pair, `other` for pairs that it does not have."""
     cdef const row_t[::1] bounds = lexicon.bounds
     cdef const id_t[::1] words = lexicon.words
@@ -99,4 +99,4 @@ def chances(lexicon, const id_t[::1] given, const id_t[::1] said, small_t other,
     cdef row_t pair
     with nogil:
         for pair in range(given.shape[0]):
-            values[pair] = chance(bounds, words, known, given[pair], said[pair], other)
+            values[pair] = chance(bounds, words, known, given[pair], observed[pair], other)

@@ -42,7 +42,7 @@ cdef inline row_t put(row_t parent, id_t word, small_t prob, small_t backoff,
 
 cdef inline small_t implied(const id_t[::1] rows, row_t start, row_t end, row_t parent,
                             const Word[::1] unigrams, const Gram[::1] grams) except? 1 nogil:
-    """Log-probability of an n-gram that was left out: its history's backoff and what the shorter one says."""
+    """Log-probability of an n-gram that was left out: its history's backoff times the shorter one's probability."""
     cdef row_t width = unigrams.shape[0], history = node_of(rows, start, end - 1, width, grams)
     cdef real prob = -fabs(unigrams[parent].prob if parent < width else grams[parent - width].prob)
     if history >= 0:
@@ -50,17 +50,31 @@ cdef inline small_t implied(const id_t[::1] rows, row_t start, row_t end, row_t 
     return <small_t>prob
 
 
+cdef inline row_t put_suffixes(const id_t[::1] rows, row_t first, row_t end, Word[::1] unigrams, Gram[::1] grams,
+                               row_t[::1] state) except? -2 nogil:
+    """Put the missing suffixes of an n-gram into the table, the shorter ones first; return the node of the longest."""
+    cdef small_t implicit, nothing_follows = -0.0
+    cdef row_t at, parent = rows[end - 1], slot
+    for at in range(end - 2, first, -1):
+        slot = slot_of(key_of(parent, rows[at]), grams)
+        if grams[slot].key == 0:
+            implicit = implied(rows, at, end, parent, unigrams, grams)
+            put(parent, rows[at], implicit, nothing_follows, unigrams, grams, state)
+        parent = unigrams.shape[0] + slot
+    return parent
+
+
 def graft(const id_t[::1] rows, row_t order, row_t start, const small_t[::1] probs, const small_t[::1] backoffs,
           Word[::1] unigrams, Gram[::1] grams, row_t[::1] state):  # OUT unigrams, grams, state
     """Put n-grams of one order, `order` words a row, into the table from row `start` on; return how many are done.
 
     Shorter n-grams must be there already; a suffix that none of them is gets the probability that the model implies.
-    state[0] counts the slots in use; if not all are done state[1] says why: 1 the table is full, 2 the n-gram is there
+    state[0] counts the slots in use; if not all are done state[1] is why: 1 the table is full, 2 the n-gram is there
     already, 3 its history is not. A node keeps the sign of its log-probability only if a longer n-gram ends with it,
-    and the sign of a backoff of 0 tells histories that nothing follows (-0) from the others.
+    and the sign of a backoff of 0 distinguishes histories that nothing follows (-0) from the others.
     """
-    cdef small_t implicit, nothing_follows = -0.0
-    cdef row_t row = start, last = probs.shape[0], first, end, parent, at, slot, history, width = unigrams.shape[0]
+    cdef small_t nothing_follows = -0.0
+    cdef row_t row = start, last = probs.shape[0], first, end, parent, used, history, width = unigrams.shape[0]
     with nogil:
         state[1] = 0
         while row < last:
@@ -72,17 +86,11 @@ def graft(const id_t[::1] rows, row_t order, row_t start, const small_t[::1] pro
             if history == ABSENT:
                 state[1] = NO_HISTORY
                 break
-            parent = rows[end - 1]
-            for at in range(end - 2, first, -1):
-                slot = slot_of(key_of(parent, rows[at]), grams)
-                if grams[slot].key == 0:
-                    implicit = implied(rows, at, end, parent, unigrams, grams)
-                    put(parent, rows[at], implicit, nothing_follows, unigrams, grams, state)
-                parent = width + slot
-            slot = state[0]
+            parent = put_suffixes(rows, first, end, unigrams, grams, state)
+            used = state[0]
             put(parent, rows[first], probs[row], backoffs[row] if backoffs[row] != 0 else nothing_follows,
                 unigrams, grams, state)
-            if state[0] == slot:
+            if state[0] == used:
                 state[1] = TWICE
                 break
             if history < width:

@@ -40,7 +40,7 @@ cdef inline int forward_by(row_t kind) except? -1 nogil:
 
 
 def sift(const slot_t[::1] slots, byte_t[::1] sifter):  # OUT sifter
-    """Set the bit of every key of the table; sieve.pxd says which."""
+    """Set the bit of every key of the table; see sieve.pxd."""
     cdef row_t at
     cdef key_t code
     with nogil:
@@ -91,7 +91,7 @@ cdef inline real score_words(
     const id_t[::1] words, row_t start, row_t end,
     Past[::1] states, real[::1] heads, Past[::1] ends,  # OUT
 ) except? 1 nogil:
-    """What the language model says of a block's words by themselves, of its first m.past in heads; the state after."""
+    """The language model on a block's words by themselves, weighted; on its first m.past also in heads."""
     cdef row_t i, k, at = 0
     cdef real total = 0.0, weighed
     heads[b] = 0.0
@@ -131,7 +131,7 @@ def assess(const id_t[::1] asked, row_t start, blocks, model, work, real[:, ::1]
     """Fill local[b] for the blocks from `start` on that lack it; return how many are done: all, or room is short.
 
     local[b, k] is what block b brings when it comes by move k, whatever stands beside it: P1, P5, W1, W3, T1, T2
-    inside, its columns, one block, its words, and what the language model says of them by themselves; P2, H1 and
+    inside, its columns, one block, its words, and the language model on them by themselves; P2, H1 and
     orientation by the move; H2 by the move that must follow. Columns of a condensed set count like what they sum up.
     """
     cdef const id_t[::1] sources = blocks.sources, targets = blocks.targets

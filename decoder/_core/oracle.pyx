@@ -1,10 +1,10 @@
 """The block sequences of highest BLEU (S10.4): a beam over the states of search/states.py, a stack per words covered.
 
 1. The n-grams of a sentence's references become an automaton (automaton.pxd), and all phrases are read by it.
-2. Each n-gram owns as many bits as it may match. A hypothesis sets one per match, so that its bits and its length say
-   its BLEU. Hypotheses that agree in state, suffix, length and bits have one future: they are one hypothesis with
-   several pasts.
-3. Stack by stack, hypotheses are sorted by BLEU+1 of what they have said so far, reference lengths being scaled by the
+2. Each n-gram owns as many bits as it may match. A hypothesis sets one per match, so that its bits and its length
+   determine its BLEU. Hypotheses that agree in state, suffix, length and bits have one future: they are one hypothesis
+   with several pasts.
+3. Stack by stack, hypotheses are sorted by BLEU+1 of their words so far, reference lengths being scaled by the
    share of words covered. The `beam` best are kept, and each is followed by every phrase that may come next. A phrase
    that cannot reach the worst hypothesis kept is not appended: its n-grams were counted beforehand.
 4. The best of the last stack are traced back.
@@ -32,7 +32,7 @@ cdef packed struct hypothesis_t:  # HYPOTHESIS of search/oracle.py
     int32_t gap         # where the open gap begins, or NO_GAP
     int32_t start       # the source words of the last block
     int32_t end
-    int32_t length      # words said
+    int32_t length      # words
     int32_t paths       # how many sequences of options lead here, `best` at most
     int32_t matches[4]  # n-grams matched, by order
     id_t context        # node of the automaton
@@ -78,8 +78,8 @@ cdef real nearest(const row_t[::1] bounds, row_t first, row_t last, real share, 
 
 
 cdef real scale_of(real reference, row_t length, int brevity) except -1 nogil:
-    """What the fourth power of BLEU+1 is beside its matches: brevity penalty over n-grams said."""
-    cdef real excess = 0.0, said = <real>max(length, 1)
+    """What the fourth power of BLEU+1 is beside its matches: brevity penalty over its n-grams."""
+    cdef real excess = 0.0, grams = <real>max(length, 1)
     cdef row_t n
     if length == 0:
         return 0.0
@@ -88,8 +88,8 @@ cdef real scale_of(real reference, row_t length, int brevity) except -1 nogil:
         if brevity != UNCLIPPED:
             excess = min(excess, 0.0)
     for n in range(1, ORDER):
-        said = said * <real>(max(length - n, 0) + 1)
-    return exp(4.0 * excess) / said
+        grams = grams * <real>(max(length - n, 0) + 1)
+    return exp(4.0 * excess) / grams
 
 
 cdef inline real scale_at(frame_t f, row_t k, row_t length, const real[::1] scales) except -1 nogil:
@@ -105,7 +105,7 @@ cdef inline real key_of(real scale, row_t one, row_t two, row_t three, row_t fou
 
 
 cdef inline int compare(const hypothesis_t[::1] all, const key_t[:, ::1] bits, row_t a, row_t b) except? -2 nogil:
-    """By state, suffix, length and bits, any of which tells two futures apart; in source order first."""
+    """By state, suffix, length and bits, any of which makes another future; in source order first."""
     cdef row_t word
     if all[a].gap != all[b].gap:
         return -1 if all[a].gap < all[b].gap else 1
@@ -220,7 +220,7 @@ cdef row_t follow(frame_t f, way_t way, const row_t[::1] spans, const phrase_t[:
     """Let every option over [way.start, way.end) follow way.h; return how many words were appended."""
     cdef row_t cell = (f.begin + way.start) * f.longest + way.end - way.start - 1
     cdef row_t k = way.k + way.end - way.start, base = k * f.room
-    cdef row_t p, slot, join, word, said = 0
+    cdef row_t p, slot, join, word, appended = 0
     cdef hypothesis_t old = all[way.h]
     cdef real scale, key
     for p in range(spans[cell] - f.option, spans[cell + 1] - f.option):
@@ -237,7 +237,7 @@ cdef row_t follow(frame_t f, way_t way, const row_t[::1] spans, const phrase_t[:
         all[slot] = old
         for word in range(bits.shape[1]):
             bits[slot, word] = bits[way.h, word]
-        said += append(letters, phrases[p].first, phrases[p].last, f.width, grams, moves, all, bits, slot)
+        appended += append(letters, phrases[p].first, phrases[p].last, f.width, grams, moves, all, bits, slot)
         key = key_of(scale, all[slot].matches[0], all[slot].matches[1], all[slot].matches[2], all[slot].matches[3])
         if key < stacks[k].threshold:
             continue
@@ -249,14 +249,14 @@ cdef row_t follow(frame_t f, way_t way, const row_t[::1] spans, const phrase_t[:
         stacks[k].size += 1
         if stacks[k].size == stacks[k].settled + f.beam:
             settle(f, k, stacks, entries, all, bits)
-    return said
+    return appended
 
 
 cdef row_t expand(frame_t f, way_t way, const row_t[::1] spans, const phrase_t[::1] phrases, const id_t[::1] letters,
                   const gram_t[::1] grams, const id_t[::1] moves, const real[::1] scales, stack_t[::1] stacks,
                   entry_t[::1] entries, hypothesis_t[::1] all, key_t[:, ::1] bits) except -1 nogil:
     """Let way.h go on in every way of search/states.py; return how many words were appended."""
-    cdef row_t start, end, cell, free = all[way.h].free, said = 0, reach = f.reach
+    cdef row_t start, end, cell, free = all[way.h].free, appended = 0, reach = f.reach
     if all[way.h].gap != NO_GAP:
         way.start, way.end = all[way.h].gap, all[way.h].start
         return follow(f, way, spans, phrases, letters, grams, moves, scales, stacks, entries, all, bits)
@@ -269,8 +269,8 @@ cdef row_t expand(frame_t f, way_t way, const row_t[::1] spans, const phrase_t[:
             continue
         for end in range(start + 1, min(start + f.longest, f.length) + 1):
             way.start, way.end = start, end
-            said += follow(f, way, spans, phrases, letters, grams, moves, scales, stacks, entries, all, bits)
-    return said
+            appended += follow(f, way, spans, phrases, letters, grams, moves, scales, stacks, entries, all, bits)
+    return appended
 
 
 cdef row_t count_paths(hypothesis_t[::1] all, row_t h, row_t best) except -1 nogil:
@@ -308,7 +308,7 @@ cdef row_t read_options(
     const row_t[::1] bounds, const id_t[::1] surfaces, const id_t[::1] local, const gram_t[::1] grams,
     const id_t[::1] moves, id_t[::1] letters, phrase_t[::1] phrases,  # OUT
 ) except -1 nogil:
-    """Read what every option of the sentence says: the identity block its source word, others their target words."""
+    """Read the words of every option of the sentence: of the identity block its source word, of others the target."""
     cdef row_t o, start, end, at = 0
     for o in range(f.option, f.options):
         if blocks[o] == IDENTITY:
@@ -323,7 +323,7 @@ cdef row_t read_options(
 
 cdef row_t begin(frame_t f, const row_t[::1] bounds, real[::1] scales, stack_t[::1] stacks, entry_t[::1] entries,
                  hypothesis_t[::1] all, key_t[:, ::1] bits) except -1 nogil:
-    """Fill the table of scales, empty all stacks, and put the hypothesis that has said nothing into the first."""
+    """Fill the table of scales, empty all stacks, and put the empty hypothesis into the first."""
     cdef row_t k, i
     cdef real share
     for k in range(f.length + 1):
@@ -382,7 +382,7 @@ def oracle(sentences, options, blocks, truth, limits, row_t first, row_t last, w
     cdef row_t[::1] counts = found.bounds, step_bounds = found.step_bounds
     cdef id_t[::1] steps = found.steps
     cdef row_t[:, ::1] statistics = found.statistics
-    cdef row_t s, i, done = 0, said = 0
+    cdef row_t s, i, done = 0, appended = 0
     cdef frame_t f
     cdef way_t way
     f.beam, f.best, f.reach, f.adjacent, f.brevity = (
@@ -399,7 +399,7 @@ def oracle(sentences, options, blocks, truth, limits, row_t first, row_t last, w
             for i in range(f.first, f.last):
                 f.most = max(f.most, bounds[i + 1] - bounds[i])
             f.cap = 2 * f.most + 16
-            # 1, 2. The automaton of the references and its bits; what phrases say.
+            # 1, 2. The automaton of the references and its bits; the words of phrases.
             f.width = number_words(words, bounds[f.first], bounds[f.last], local)
             i = learn(words, bounds, f.first, f.last, local, f.width, at, grams, moves)
             complete(i, f.width, grams, moves)
@@ -416,9 +416,9 @@ def oracle(sentences, options, blocks, truth, limits, row_t first, row_t last, w
                     way.h = entries[way.k * f.room + i].slot
                     i += count_paths(all, way.h, f.best)
                     if way.k < f.length:
-                        said += expand(f, way, spans, phrases, letters, grams, moves, scales, stacks, entries, all,
-                                       bits)
+                        appended += expand(f, way, spans, phrases, letters, grams, moves, scales, stacks, entries, all,
+                                           bits)
             # 4. The best.
             counts[s - first + 1] = done = finish(f, bounds, stacks, entries, all, done, step_bounds, steps,
                                                   statistics)
-    return said
+    return appended

@@ -1,5 +1,6 @@
 """Distances of all nodes of a graph from its start and to its goal.
 
+Nodes are in topological order: a pass over them forwards meets every origin before the node, a pass backwards after it.
 Twin: decoder/_reference/passes.py
 """
 

@@ -1,6 +1,6 @@
 """The records of the search; decoder/search/search.py holds the same types for numpy.
 
-A node is a hypothesis, or several that no feature can tell apart from now on: its state says what is covered, its look
+A node is a hypothesis, or several that no feature can distinguish from now on: its state says what is covered, its look
 what the templates can see of the last block, and its history what the language model can. Nodes of one state are a
 group, best first. An edge is a way to come from one node to another by one option.
 
@@ -72,7 +72,7 @@ cdef packed struct grid_t:  # GRID
 
 cdef packed struct option_t:  # OPTION
     key_t look   # see node_t
-    real head    # what the language model says of the block's first words by themselves
+    real head    # log-probability, weighted, of the block's first words by themselves
     id_t block
     id_t source  # its phrases
     id_t target

@@ -7,7 +7,7 @@ options (search_options.pxd). Then, stack by stack:
 2. What lies between the two spans is the same for all cells of a grid; it is scored once (search_score.pxd).
 3. Of all cells those about `pops` are taken that promise most, their joins left aside (search_threshold.pxd).
 4. They are scored. What is worse than the best by more than `threshold` is left out, as promised and as scored.
-5. Cells that no feature can tell apart from now on become one node.
+5. Cells that no feature can distinguish from now on become one node.
 6. The `beam` best nodes are kept, with all their edges (search_graph.pxd).
 
 At last all nodes that cover the sentence lead to the goal, and what leads there is the graph.

@@ -177,7 +177,7 @@ cdef inline row_t finish(
 ) except? -1 nogil:
     """Write the nodes from which the goal is reached, the goal last, from `node` on; where they end, or FULL.
 
-    `first` is the first option of the sentence. spare[v] says first whether node v is wanted, then its place.
+    `first` is the first option of the sentence. spare[v] is first whether node v is wanted, then its place.
     """
     cdef row_t v, e, made = 0, edge = edge_bounds[node]
     for v in range(count):

@@ -1,6 +1,6 @@
 """What is known of a sentence's options before the search.
 
-Of each option what its neighbours will see of it (`describe`); and for each span and move its options by what they
+Of each option, what its neighbours will see of it (`describe`); and for each span and move its options by what they
 bring, the best first, hence also the best that the words from any place on can bring (`rank_options`).
 """
 
@@ -30,7 +30,7 @@ cdef inline int describe(
         if at > 0:
             options[at].source, options[at].target = sources[options[at].block], targets[options[at].block]
         start, end = bounds[options[at].target], bounds[options[at].target + 1]
-        # What templates see: words at both ends, and what tells the option from others once it is the last block.
+        # What templates see: words at both ends, and what distinguishes the option once it is the last block.
         size = min(end - start, 2)
         options[at].size = <id_t> size
         tips[4 * at], tips[4 * at + 1] = words[start], words[start + size - 1]

@@ -2,7 +2,7 @@
 
 The source side of a grid is scored once for all its cells. A cell that was taken is scored for its join, the templates
 that see its block and the one before; and for the first words of its block, to which the language model can now give a
-history. Cells that no feature can tell apart from now on become one node with several edges.
+history. Cells that no feature can distinguish from now on become one node with several edges.
 """
 
 from libc.math cimport INFINITY
@@ -80,7 +80,7 @@ cdef inline real score_opening(
     const Past[::1] ends, const Past[::1] histories, row_t node, row_t option,
     Past[::1] states, Past[::1] fresh, row_t e,  # OUT
 ) except? 1 nogil:
-    """What the language model says of the first words of an option after a node; the history of try e.
+    """The language model on the first words of an option after a node, weighted; and the history of try e.
 
     A block of at least f.past words ends in one history wherever it stands.
     """
@@ -104,7 +104,7 @@ cdef inline int score_openings(
     const Past[::1] ends, const Past[::1] histories, edge_t[::1] tries, row_t count,
     Past[::1] states, Past[::1] fresh,  # OUT
 ) except -1 nogil:
-    """Add to the first tries what their histories change in what the language model says; the histories after them."""
+    """Add to the first tries what their histories change for the language model; fill in the histories after them."""
     cdef row_t low = 0, e, node, option
     while low < count:
         for e in range(low, min(low + BATCH, count)):
@@ -123,7 +123,7 @@ cdef inline int score_openings(
 cdef inline bint alike(
     const node_t[::1] fresh, row_t at, key_t state, key_t look, row_t past, const Past[::1] histories, row_t e,
 ) except? -1 nogil:
-    """Whether nothing that is still to come can tell the node from one of this state and look and try e's history."""
+    """Whether nothing still to come distinguishes the node from one of this state and look with try e's history."""
     cdef row_t k
     if fresh[at].state != state or fresh[at].look != look:
         return False

@@ -1,4 +1,4 @@
-"""Bytes after bytes, as long as there is room; a place below 0 says why there is nothing, and stays."""
+"""Bytes after bytes, as long as there is room; a place below 0 is the reason why there is nothing, and stays."""
 
 from rampion._core.types cimport byte_t, id_t, row_t
 

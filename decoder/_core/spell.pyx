@@ -1,5 +1,6 @@
 """Feature keys as readable names, phrases as their words.
 
+A name is the template's label and then its parts, / behind each, the last / cut off: P1/the_house/das_Haus.
 Twin: decoder/_reference/spell.py
 """
 
@@ -24,8 +25,9 @@ cdef inline row_t put_code(const byte_t[::1] label, const row_t[::1] label_at, r
     return put_text(label, label_at, first + code if code < count else -1, SLASH, blob, at)
 
 
-def spell(const key_t[::1] keys, blocks, labels, sources, targets, users, row_t done, row_t[::1] bounds,
-          byte_t[::1] blob):  # OUT bounds, blob
+# Longer than 40 lines: a case for each template, each a line or three.
+def feature_names(const key_t[::1] keys, blocks, labels, sources, targets, users, row_t done, row_t[::1] bounds,
+                  byte_t[::1] blob):  # OUT bounds, blob
     """Write the name of every key from `done` on, blob[bounds[i]:bounds[i + 1]]; return how many are done.
 
     All are, unless blob has no room, or a key has no name: bounds[i + 1] is -3 then.
@@ -99,7 +101,8 @@ def spell(const key_t[::1] keys, blocks, labels, sources, targets, users, row_t 
     return done
 
 
-def phrase(const id_t[::1] words, const row_t[::1] phrases, texts, row_t done, row_t[::1] bounds, byte_t[::1] blob):
+def phrase_texts(const id_t[::1] words, const row_t[::1] phrases, texts, row_t done, row_t[::1] bounds,
+                 byte_t[::1] blob):  # OUT bounds, blob
     """Write every phrase from `done` on, _ between its words: blob[bounds[i]:bounds[i + 1]]; return how many are done.
 
     All are, unless blob has no room.

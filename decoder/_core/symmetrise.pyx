@@ -1,5 +1,7 @@
 """Two alignments into one.
 
+Sentence by sentence all points of either stand in a list and in a grid, with marks: in the first, in the second, in the
+result.
 Twin: decoder/_reference/symmetrise.py
 """
 
@@ -25,7 +27,7 @@ def symmetrise(
     cdef const row_t[::1] first_bounds = first.bounds, second_bounds = second.bounds
     cdef const int[::1] first_sources = first.sources, first_targets = first.targets
     cdef const int[::1] second_sources = second.sources, second_targets = second.targets
-    cdef row_t s, p, begin, end, kept, count = 0, at
+    cdef row_t s, p, begin, end, count = 0, at
     with nogil:
         bounds[0] = 0
         for s in range(first_bounds.shape[0] - 1):
@@ -44,14 +46,7 @@ def symmetrise(
                     pass
             if steps == 3:
                 grow(begin, end, sources, targets, width, grid, rows, columns, 1)
-            kept = begin
-            for p in range(begin, end):
-                at = (sources[p] + 1) * width + targets[p] + 1
-                rows[sources[p]] = columns[targets[p]] = 0
-                sources[kept], targets[kept] = sources[p], targets[p]
-                kept += (grid[at] & IN) != 0
-                grid[at] = 0
-            bounds[s + 1] = count = kept
+            bounds[s + 1] = count = collect(begin, end, width, grid, rows, columns, sources, targets)
             sort(begin, count, sources, targets)
 
 
@@ -97,6 +92,21 @@ cdef inline row_t grow(
             grid[at] ^= NEXT | IN
             rows[sources[p]] = columns[targets[p]] = 1
     return added
+
+
+cdef inline row_t collect(
+    row_t begin, row_t end, row_t width, byte_t[::1] grid, byte_t[::1] rows, byte_t[::1] columns,
+    int[::1] sources, int[::1] targets,  # OUT
+) except -1 nogil:
+    """Keep the points that are in, from `begin` on, and clear the work arrays; where the points end."""
+    cdef row_t p, at, kept = begin
+    for p in range(begin, end):
+        at = (sources[p] + 1) * width + targets[p] + 1
+        rows[sources[p]] = columns[targets[p]] = 0
+        sources[kept], targets[kept] = sources[p], targets[p]
+        kept += (grid[at] & IN) != 0
+        grid[at] = 0
+    return kept
 
 
 cdef inline int sort(row_t begin, row_t end, int[::1] sources, int[::1] targets) except -1 nogil:

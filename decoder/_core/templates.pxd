@@ -49,13 +49,27 @@ cdef inline row_t room(row_t n, row_t m) except? -1 nogil:
     return 12 + n * m + 3 * m + n * m * (m - 1) // 2 + m * n * (n - 1) // 2
 
 
+cdef inline row_t pair_keys(
+    row_t template, const id_t[::1] words, row_t start, row_t end,
+    const id_t[::1] others, row_t others_start, row_t others_end, key_t[::1] keys, row_t at,
+) except -1 nogil:
+    """T1, T2: each word of one side with each pair of words of the other."""
+    cdef row_t j, i, k
+    for j in range(start, end):
+        for i in range(others_start, others_end):
+            for k in range(i + 1, others_end):
+                keys[at] = of_words(template, words[j], others[i], others[k])
+                at += 1
+    return at
+
+
 cdef inline row_t block_keys(
     key_t mask, row_t block, row_t target,
     const id_t[::1] source_words, row_t source_start, row_t source_end,
     const id_t[::1] target_words, row_t target_start, row_t target_end, key_t[::1] keys, row_t at,
 ) except -1 nogil:
     """P1, P5, W1, W3 inside, T1, T2: what a block fires wherever it stands; target is its target phrase."""
-    cdef row_t i, j, k
+    cdef row_t i, j
     if mask >> P1 & 1:
         keys[at] = of_block(P1, block, 0)
         at += 1
@@ -78,17 +92,9 @@ cdef inline row_t block_keys(
                 keys[at] = of_words(W3, target_words[i] + 1, target_words[i + 1] + 1, target_words[i + 2] + 1)
                 at += 1
     if mask >> T1 & 1:
-        for j in range(source_start, source_end):
-            for i in range(target_start, target_end):
-                for k in range(i + 1, target_end):
-                    keys[at] = of_words(T1, source_words[j], target_words[i], target_words[k])
-                    at += 1
+        at = pair_keys(T1, source_words, source_start, source_end, target_words, target_start, target_end, keys, at)
     if mask >> T2 & 1:
-        for i in range(target_start, target_end):
-            for j in range(source_start, source_end):
-                for k in range(j + 1, source_end):
-                    keys[at] = of_words(T2, target_words[i], source_words[j], source_words[k])
-                    at += 1
+        at = pair_keys(T2, target_words, target_start, target_end, source_words, source_start, source_end, keys, at)
     return at
 
 

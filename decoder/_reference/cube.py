@@ -22,7 +22,7 @@ BITS, TRIGGER = 21, 1 << 63
 
 def cube(
     graph: Graph,
-    said: Said,
+    wording: Said,
     features: NonLocal,
     n: int,
     k: int,
@@ -34,7 +34,7 @@ def cube(
     """Fill the k best derivations of the sentences from `start` on; return how many are done: all, if the room lasts.
 
     Every node keeps n derivations, the goal `looks` if that is more; all, if there are no more: then this is exact.
-    If work.seen has room, only the best of those that say the same words are filled in.
+    If work.seen has room, only the best of those with the same words are filled in.
     """
     from rampion.decoder.search.cube import searched
 
@@ -55,7 +55,7 @@ def cube(
         return total
 
     for s in range(start, len(graph.bounds) - 1):
-        found = islice(searched(graph, s, said, gain, n, looks), looks)
-        if not kept(found, said, k, len(work.seen) > 0, s, derivations):
+        found = islice(searched(graph, s, wording, gain, n, looks), looks)
+        if not kept(found, wording, k, len(work.seen) > 0, s, derivations):
             return s
     return len(graph.bounds) - 1

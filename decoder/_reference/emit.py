@@ -1,4 +1,4 @@
-"""What derivations fire, say and are worth.
+"""The features and the words of derivations: their binary features as keys, their real-valued ones, and their texts.
 
 Twin: decoder/_core/emit.pyx (and templates.pxd)
 """
@@ -65,7 +65,7 @@ def walk(options: Options, derivations: Derivations, d: int) -> Iterator[Step]:
         last, last_start, last_end, free = block, start, end, max(free, end)
 
 
-def emit(
+def feature_keys(
     sentences: Sentences,
     options: Options,
     blocks: Blocks,
@@ -112,7 +112,7 @@ def emit(
     return done
 
 
-def worth(
+def dense_values(
     sentences: Sentences,
     options: Options,
     blocks: Blocks,
@@ -172,7 +172,7 @@ def worth(
             values[d] = row
 
 
-def say(
+def surface_texts(
     sentences: Sentences,
     options: Options,
     blocks: Blocks,
@@ -185,7 +185,7 @@ def say(
 ) -> int:
     """Write the words of every derivation from `done` on, blob[bounds[d]:bounds[d + 1]]; return how many are done.
 
-    All are, unless blob has no room. IDENTITY says its source token; other blocks their target words, texts of words.
+    All are, unless blob has no room. An identity block stands for its source token, others for their target words.
     """
     said, targets = phrases(blocks.target_words, blocks.target_bounds), blocks.targets.tolist()
     for s, first in enumerate(sentences.bounds.tolist()[:-1]):

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 START, END = 1, 2
 
 
-def fire(
+def count_features(
     derivations: Derivations,
-    said: Said,
+    wording: Said,
     features: NonLocal,
     firsts: NDArray[np.int64],
     lasts: NDArray[np.int64],
@@ -44,7 +44,7 @@ def fire(
         found, words = list[int](), [START]
         for step in steps[begin:end]:
             if step not in says:
-                says[step] = said.says(step)
+                says[step] = wording.says(step)
             words += says[step]
             found += linked[slice(*spans[step])]
         words.append(END)

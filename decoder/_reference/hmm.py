@@ -22,8 +22,7 @@ def hmm(
     flipped: bool,
     probs: NDArray[np.float32],
     null: NDArray[np.float32],
-    jumps: NDArray[np.float64],
-    rest: float,
+    transition: tuple[NDArray[np.float64], float],
     first: int,
     last: int,
     work: NDArray[np.float64],
@@ -33,9 +32,11 @@ def hmm(
 ) -> float:
     """Fill in the posteriors of the HMM; return log p(observed | states) of all the sentences.
 
-    `rest` is the chance of the null word. tallies gains the expected moves of every jump, and behind them what each
-    jump's weight was expected to add up to per unit of weight: moves / that is a better weight (an MM step).
+    transition is (jumps, rest), `rest` being the chance of the null word. tallies gains the expected moves of every
+    jump, and behind them what each jump's weight was expected to add up to per unit of weight: moves / that is a better
+    weight (an MM step).
     """
+    jumps, rest = transition
     *near, far = jumps.tolist()
     window, likelihood, sums = len(near) // 2, 0.0, tallies.tolist()
     above = [weight - far for weight in near]

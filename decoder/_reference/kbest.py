@@ -19,11 +19,11 @@ NOTHING = 0xFFFFFFFF
 Item = tuple[float, int, int]  # the score's negative, the last edge, the rank at its origin of what it continues
 
 
-def kbest(graph: Graph, said: Said, k: int, looks: int, start: int, work: Work, derivations: Derivations) -> int:
+def kbest(graph: Graph, wording: Said, k: int, looks: int, start: int, work: Work, derivations: Derivations) -> int:
     """Fill the k best derivations of the sentences from `start` on; return how many are done: all, if the room lasts.
 
     Higher scores come first; of equals the earlier last edge, then what comes first in its origin. Only `looks` of them
-    are looked at; if work.seen has room, only the best of those that say the same words are kept.
+    are looked at; if work.seen has room, only the best of those with the same words are kept.
     """
     bounds, options = graph.bounds.tolist(), graph.options.tolist()
     for s in range(start, len(bounds) - 1):
@@ -32,13 +32,13 @@ def kbest(graph: Graph, said: Said, k: int, looks: int, start: int, work: Work, 
         origins = [origin - bounds[s] for origin in graph.origins[edges].tolist()]
         found = paths([edge - edges.start for edge in edge_bounds], origins, graph.scores[edges].tolist())
         every = ((score, [options[edges.start + e] for e in path]) for score, path in found)
-        if not kept(islice(every, looks), said, k, len(work.seen) > 0, s, derivations):
+        if not kept(islice(every, looks), wording, k, len(work.seen) > 0, s, derivations):
             return s
     return len(bounds) - 1
 
 
 def kept(
-    found: Iterable[tuple[float, list[int]]], said: Said, k: int, distinct: bool, s: int, derivations: Derivations
+    found: Iterable[tuple[float, list[int]]], wording: Said, k: int, distinct: bool, s: int, derivations: Derivations
 ) -> bool:
     """Whether there was room for the best k of the derivations found for sentence s: scores and options."""
     first, texts = int(derivations.bounds[s]), set[tuple[int, ...]]()
@@ -47,7 +47,7 @@ def kept(
         steps = [option for option in options if option != NOTHING]
         if d == len(derivations.scores) or end + len(steps) > len(derivations.steps):
             return False
-        text = tuple(word for step in steps for word in said.says(step)) if distinct else ()
+        text = tuple(word for step in steps for word in wording.says(step)) if distinct else ()
         if text in texts:
             continue
         if distinct:

@@ -16,14 +16,19 @@ if TYPE_CHECKING:
 
 
 def tabulate(
-    uses: Uses, said: Words, start: int, met: NDArray[np.uint32], bounds: NDArray[np.int64], words: NDArray[np.uint32]
+    uses: Uses,
+    observed: Words,
+    start: int,
+    met: NDArray[np.uint32],
+    bounds: NDArray[np.int64],
+    words: NDArray[np.uint32],
 ) -> int:
     """Fill the row of each word from `start` on with the words of the other side that it meets, by first appearance.
 
     Return how many rows are done: all, unless there is no room for more. `met` holds zeros at first.
     """
     order, owners, edges = uses.order.tolist(), uses.owners.tolist(), uses.bounds.tolist()
-    tokens, ends = said.words.tolist(), said.bounds.tolist()
+    tokens, ends = observed.words.tolist(), observed.bounds.tolist()
     count = int(bounds[start])
     for word in range(start, len(edges) - 1):
         row: dict[int, None] = {}
@@ -62,7 +67,7 @@ def locate(
     words: NDArray[np.uint32],
     uses: Uses,
     given: Words,
-    said: Words,
+    observed: Words,
     offsets: NDArray[np.int64],
     first: int,
     last: int,
@@ -75,7 +80,7 @@ def locate(
     a pair without a cell, for each word of the other side; it does so again afterwards.
     """
     order, owners, edges = uses.order.tolist(), uses.owners.tolist(), uses.bounds.tolist()
-    tokens, ends, starts = said.words.tolist(), said.bounds.tolist(), given.bounds.tolist()
+    tokens, ends, starts = observed.words.tolist(), observed.bounds.tolist(), given.bounds.tolist()
     missing = int(places[0]) if len(places) else 0
     for word in range(first, last):
         low, high = bounds[word : word + 2].tolist()
@@ -90,7 +95,7 @@ def locate(
 def chances(
     lexicon: Lexicon,
     given: NDArray[np.uint32],
-    said: NDArray[np.uint32],
+    observed: NDArray[np.uint32],
     other: float,
     values: NDArray[np.float32],
 ) -> None:
@@ -100,5 +105,5 @@ def chances(
         for row, (first, last) in enumerate(pairwise(lexicon.bounds.tolist()))
         for word, value in zip(lexicon.words[first:last].tolist(), lexicon.values[first:last].tolist(), strict=True)
     }
-    for pair, key in enumerate(zip(given.tolist(), said.tolist(), strict=True)):
+    for pair, key in enumerate(zip(given.tolist(), observed.tolist(), strict=True)):
         values[pair] = known.get(key, other)

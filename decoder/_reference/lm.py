@@ -42,9 +42,9 @@ def graft(
     """Put n-grams of one order, `order` words a row, into the table from row `start` on; return how many are done.
 
     Shorter n-grams must be there already; a suffix that none of them is gets the probability that the model implies.
-    state[0] counts the slots in use; if not all are done state[1] says why: 1 the table is full, 2 the n-gram is there
+    state[0] counts the slots in use; if not all are done state[1] is why: 1 the table is full, 2 the n-gram is there
     already, 3 its history is not. A node keeps the sign of its log-probability only if a longer n-gram ends with it,
-    and the sign of a backoff of 0 tells histories that nothing follows (-0) from the others.
+    and the sign of a backoff of 0 distinguishes histories that nothing follows (-0) from the others.
     """
     keys, width = grams["key"], len(unigrams)
 

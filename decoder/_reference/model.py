@@ -85,7 +85,7 @@ class Fluency:
 
 
 def sift(slots: NDArray[np.void], sifter: NDArray[np.uint8]) -> None:
-    """Set the bit of every key of the table; sieve.pxd says which."""
+    """Set the bit of every key of the table; see sieve.pxd."""
     for key in slots["key"].tolist():
         if key:
             key = key * 0x9E3779B97F4A7C15 & (1 << 64) - 1
@@ -99,7 +99,7 @@ def assess(
     """Fill local[b] for the blocks from `start` on that lack it; return how many are done: all, or room is short.
 
     local[b, k] is what block b brings when it comes by move k, whatever stands beside it: P1, P5, W1, W3, T1, T2
-    inside, its columns, one block, its words, and what the language model says of them by themselves; P2, H1 and
+    inside, its columns, one block, its words, and the language model on them by themselves; P2, H1 and
     orientation by the move; H2 by the move that must follow. Columns of a condensed set count like what they sum up.
     """
     weights, columns, fluency = weights_of(model.slots), model.columns.tolist(), Fluency(model)

@@ -22,7 +22,7 @@ WORD, PHRASE, BLOCK = (1 << 19) - 1, (1 << 29) - 1, (1 << 32) - 1
 NO_ROOM, NO_NAME = -1, -3
 
 
-def spell(
+def feature_names(
     keys: NDArray[np.uint64],
     blocks: Blocks,
     labels: Texts,
@@ -80,7 +80,7 @@ def spell(
     return len(keys)
 
 
-def phrase(
+def phrase_texts(
     words: NDArray[np.uint32],
     phrases: NDArray[np.int64],
     texts: Texts,

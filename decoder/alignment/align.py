@@ -321,7 +321,7 @@ class _Corpus:
         moves = np.zeros(2 * len(one.jumps))
         arguments = self.pairs, self._observed(one).words, one.flipped, one.probs, one.null
         if hmm:
-            told = _kernels.hmm(*arguments, one.jumps, REST, low, high, work, posteriors, blanks, moves)
+            told = _kernels.hmm(*arguments, (one.jumps, REST), low, high, work, posteriors, blanks, moves)
         else:
             told = _kernels.model_one(*arguments, low, high, work, posteriors, blanks)
         return told, moves

@@ -60,7 +60,7 @@ def dense(
     as are JumpOut and JumpIn if jumps know no word, and those of LEARNT if the blocks are not condensed.
     """
     values = np.empty((len(derivations.scores), len(DENSE)))
-    _kernels.worth(sentences, options, blocks, jumps, logs, derivations, values)
+    _kernels.dense_values(sentences, options, blocks, jumps, logs, derivations, values)
     return np.ascontiguousarray(values[:, [DENSE.index(name) for name in names]])
 
 
@@ -88,6 +88,7 @@ def texts(
     count, done = len(derivations.scores), 0
     bounds = np.zeros(count + 1, np.int64)
     blob = np.empty(16 * len(derivations.steps) + 256, np.uint8)
-    while (done := _kernels.say(sentences, options, blocks, words, tokens, derivations, done, bounds, blob)) < count:
+    given = sentences, options, blocks, words, tokens, derivations
+    while (done := _kernels.surface_texts(*given, done, bounds, blob)) < count:
         blob = np.concatenate([blob, np.empty_like(blob)])
     return Texts(blob[: bounds[-1]].copy(), bounds)

@@ -231,7 +231,7 @@ class Templates:
         bounds = np.zeros(count + 1, np.int64)
         keys = np.empty(64 * len(derivations.steps) + 4096, np.uint64)
         while True:
-            done = _kernels.emit(
+            done = _kernels.feature_keys(
                 sentences, options, self.blocks, self.extras, self.mask, derivations, done, bounds, keys
             )
             if done == count:
@@ -257,7 +257,7 @@ class Templates:
         blob = np.empty(24 * len(keys) + 64, np.uint8)
         labels, users = Texts.from_strings(LABELS), self.users.texts()
         while True:
-            done = _kernels.spell(keys, self.blocks, labels, *self._spelt, users, done, bounds, blob)
+            done = _kernels.feature_names(keys, self.blocks, labels, *self._spelt, users, done, bounds, blob)
             if done == len(keys):
                 return Texts(blob[: bounds[-1]].copy(), bounds)
             if bounds[done + 1] == -3:
@@ -359,6 +359,6 @@ def _phrases(words: Ids, phrases: Offsets, texts: Texts) -> Texts:
     """Every phrase as one text, _ between its words."""
     bounds, done = np.zeros(len(phrases), np.int64), 0
     blob = np.empty(12 * len(phrases) + 64, np.uint8)
-    while (done := _kernels.phrase(words, phrases, texts, done, bounds, blob)) < len(phrases) - 1:
+    while (done := _kernels.phrase_texts(words, phrases, texts, done, bounds, blob)) < len(phrases) - 1:
         blob = np.concatenate([blob, np.empty_like(blob)])
     return Texts(blob[: bounds[-1]], bounds)

@@ -305,7 +305,7 @@ def test_the_kernel_is_its_twin(seed):
         found = []
         for package in ("_core", "_reference"):
             edges, ids = np.zeros(len(derivations.scores) + 1, np.int64), np.zeros(room, np.uint32)
-            fire = import_module(f"rampion.decoder.{package}.grams").fire
+            fire = import_module(f"rampion.decoder.{package}.grams").count_features
             text = np.empty(100, np.uint32)
             done = fire(derivations, said, features, bounds[:-1], bounds[1:], pairs, 0, text, edges, ids)
             found.append((done, edges[: done + 1].tolist(), ids[: edges[done]].tolist()))

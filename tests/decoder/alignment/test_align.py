@@ -96,7 +96,7 @@ def test_expectations_are_the_same_in_kernel_and_twin(corpus, flipped, window, r
     jumps = random.random(2 * window + 2)
     space = len(pairs.cells) - pairs.offsets[first]
     for name in ("model_one", "hmm"):
-        extra, outs = ((jumps, rest), 1) if name == "hmm" else ((), 0)
+        extra, outs = (((jumps, rest),), 1) if name == "hmm" else ((), 0)
         results = []
         for kernel in both("hmm" if name == "hmm" else "align", name):
             out = np.zeros(space, np.float32), np.zeros(len(observed), np.float32), np.zeros(2 * len(jumps))
@@ -240,7 +240,7 @@ def test_the_hmm_sums_over_all_alignments(seed, n, m, window, flipped):
     pairs = Pairs(*(np.array([0, size]) for size in (*sizes, n * m)), np.arange(n * m, dtype=np.uint32))
     posteriors, nulls, tallies = np.empty(n * m, np.float32), np.empty(m, np.float32), np.zeros(2 * len(jumps))
     likelihood = both("hmm", "hmm")[0](
-        pairs, np.arange(m, dtype=np.uint32), flipped, probs, null.astype(np.float32), jumps, 0.2, 0, 1,
+        pairs, np.arange(m, dtype=np.uint32), flipped, probs, null.astype(np.float32), (jumps, 0.2), 0, 1,
         np.empty(3000), posteriors, nulls, tallies,
     )  # fmt: skip
     grid, found = (each.reshape(m, n) if flipped else each.reshape(n, m).T for each in (probs, posteriors))

@@ -392,17 +392,17 @@ def test_kernels_and_twins_give_the_same_bits(seed, which):
             return cells[: bounds[-1]]
 
         batch = case.sentences, case.options, blocks
-        emit = partial(emits.emit, *batch, case.templates.extras, case.templates.mask, case.derivations)
+        emit = partial(emits.feature_keys, *batch, case.templates.extras, case.templates.mask, case.derivations)
         keys = fill(emit, count, 40_000, np.uint64)
-        fill(partial(emits.say, *batch, said, tokens, case.derivations), count, 20_000, np.uint8)
+        fill(partial(emits.surface_texts, *batch, said, tokens, case.derivations), count, 20_000, np.uint8)
         values = np.zeros((count, len(DENSE)))
         for given_logs, own in ((logs, case.options), (np.zeros(0), rated)):
-            emits.worth(case.sentences, own, blocks, jumps_of(seed), given_logs, case.derivations, values)
+            emits.dense_values(case.sentences, own, blocks, jumps_of(seed), given_logs, case.derivations, values)
             answers.append(values.tolist())
         spelling = Texts.from_strings(LABELS), *case.templates._spelt, case.templates.users.texts()
-        fill(partial(spells.spell, keys, blocks, *spelling), len(keys), 400_000, np.uint8)
+        fill(partial(spells.feature_names, keys, blocks, *spelling), len(keys), 400_000, np.uint8)
         fill(
-            partial(spells.phrase, blocks.target_words, blocks.target_bounds, spelling[2]),
+            partial(spells.phrase_texts, blocks.target_words, blocks.target_bounds, spelling[2]),
             len(blocks.target_bounds) - 1, 4000, np.uint8,
         )  # fmt: skip
         return answers
@@ -425,7 +425,7 @@ def test_a_key_of_another_block_set_has_no_name(key):
     bounds = np.zeros(3, np.int64)
     spelling = Texts.from_strings(LABELS), *templates._spelt, templates.users.texts()
     for kernels in (core_spell, reference_spell):
-        assert kernels.spell(keys, templates.blocks, *spelling, 0, bounds, np.zeros(999, np.uint8)) == 1
+        assert kernels.feature_names(keys, templates.blocks, *spelling, 0, bounds, np.zeros(999, np.uint8)) == 1
         assert bounds[2] == -3
 
 
