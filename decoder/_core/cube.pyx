@@ -90,13 +90,13 @@ cdef inline real gain(
     return total
 
 
-# Longer than 40 lines: the search and what it scores are one loop, and a third of the lines unpack the arrays.
 def cube(graph, wording, features, row_t n, row_t k, row_t looks, row_t start, work, derivations):  # OUT both
     """Fill the k best derivations of the sentences from `start` on; return how many are done: all, if the room lasts.
 
     Every node keeps n derivations, the goal `looks` if that is more; all, if there are no more: then this is exact.
     If work.seen has room, only the best of those with the same words are filled in.
     """
+    # Longer than most, because the search and what it scores are one loop, and a third of its lines unpack arrays.
     cdef const row_t[::1] bounds = graph.bounds, edge_bounds = graph.edge_bounds, phrase_bounds = wording.bounds
     cdef const id_t[::1] origins = graph.origins, options = graph.options
     cdef const id_t[::1] phrases = wording.phrases, phrase_words = wording.words, others = wording.others

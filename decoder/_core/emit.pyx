@@ -37,7 +37,6 @@ cdef enum:
     LEARNT_FORE = 26
 
 
-# Longer than 40 lines, because a third of them unpack the arrays.
 def feature_keys(sentences, options, blocks, extras, key_t mask, derivations, row_t done, row_t[::1] bounds,
                  key_t[::1] keys):  # OUT bounds, keys
     """Write the keys of every derivation from `done` on, keys[bounds[d]:bounds[d + 1]]; return how many are done.
@@ -45,6 +44,7 @@ def feature_keys(sentences, options, blocks, extras, key_t mask, derivations, ro
     All are, unless keys has no room. Block by block: H2 of the last one, P4, W2, P3, W3 across the join, W4, then what
     the block fires by itself, and P2, H1; H2 of the last block towards the end comes last.
     """
+    # Longer than most, because a third of its lines unpack arrays.
     cdef const id_t[::1] words = sentences.words, option_blocks = options.blocks, steps = derivations.steps
     cdef const int[::1] starts = options.starts, ends = options.ends
     cdef const id_t[::1] sources = blocks.sources, targets = blocks.targets
@@ -151,7 +151,6 @@ cdef inline int add_end(
     return 0
 
 
-# Longer than 40 lines, because a third of them unpack the arrays.
 def dense_values(sentences, options, blocks, jumps, logs, derivations, real[:, ::1] values):
     """Add up the values of every derivation, in target order: a row each, a column each of decoder.dense.DENSE.
 

@@ -109,13 +109,13 @@ cdef inline row_t extend(
         v = nodes[v].asker
 
 
-# Longer than 40 lines, because a third of them unpack the arrays.
 def kbest(graph, wording, row_t k, row_t looks, row_t start, work, derivations):  # OUT work, derivations
     """Fill the k best derivations of the sentences from `start` on; return how many are done: all, if the room lasts.
 
     Higher scores come first; of equals the earlier last edge, then what comes first in its origin. Only `looks` of them
     are looked at; if work.seen has room, only the best of those with the same words are kept.
     """
+    # Longer than most, because a third of its lines unpack arrays.
     cdef const row_t[::1] bounds = graph.bounds, edge_bounds = graph.edge_bounds, phrase_bounds = wording.bounds
     cdef const id_t[::1] origins = graph.origins, options = graph.options
     cdef const id_t[::1] phrases = wording.phrases, phrase_words = wording.words, others = wording.others

@@ -126,7 +126,6 @@ cdef inline int score_moves(
     return 0
 
 
-# Longer than 40 lines, because half of them unpack the arrays.
 def assess(const id_t[::1] asked, row_t start, blocks, model, work, real[:, ::1] local):  # OUT local
     """Fill local[b] for the blocks from `start` on that lack it; return how many are done: all, or room is short.
 
@@ -134,6 +133,7 @@ def assess(const id_t[::1] asked, row_t start, blocks, model, work, real[:, ::1]
     inside, its columns, one block, its words, and the language model on them by themselves; P2, H1 and
     orientation by the move; H2 by the move that must follow. Columns of a condensed set count like what they sum up.
     """
+    # Longer than most, because half of its lines unpack arrays.
     cdef const id_t[::1] sources = blocks.sources, targets = blocks.targets
     cdef const id_t[::1] source_words = blocks.source_words, target_words = blocks.target_words
     cdef const row_t[::1] source_bounds = blocks.source_bounds, target_bounds = blocks.target_bounds

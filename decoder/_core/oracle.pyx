@@ -363,9 +363,9 @@ cdef row_t finish(frame_t f, const row_t[::1] bounds, const stack_t[::1] stacks,
     return done
 
 
-# Longer than 40 lines, because half of them unpack the arrays.
 def oracle(sentences, options, blocks, truth, limits, row_t first, row_t last, work, found):  # OUT found
     """Find the sequences of highest BLEU of the sentences from first to last - 1; how many words were appended."""
+    # Longer than most, because half of its lines unpack arrays.
     cdef const row_t[::1] sentence_bounds = sentences.bounds, spans = options.spans
     cdef const int32_t[::1] starts = options.starts
     cdef const id_t[::1] option_blocks = options.blocks, targets = blocks.targets, target_words = blocks.target_words

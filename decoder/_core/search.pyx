@@ -116,9 +116,9 @@ cdef inline bint reach_goal(
     return True
 
 
-# Longer than 40 lines: it is the whole algorithm in its order, and half of the lines unpack the arrays.
 def search(sentences, options, blocks, model, limits, work, graph, row_t done):  # OUT graph
     """Fill the graph from sentence `done` on; return how many sentences are done: all, or room is short."""
+    # Longer than most, because it is the whole algorithm in its order, and half of its lines unpack arrays.
     cdef const row_t[::1] bounds = sentences.bounds, spans = options.spans, target_bounds = blocks.target_bounds
     cdef const id_t[::1] source_words = sentences.words, option_blocks = options.blocks
     cdef const id_t[::1] sources = blocks.sources, targets = blocks.targets, target_words = blocks.target_words

@@ -25,13 +25,13 @@ cdef inline row_t put_code(const byte_t[::1] label, const row_t[::1] label_at, r
     return put_text(label, label_at, first + code if code < count else -1, SLASH, blob, at)
 
 
-# Longer than 40 lines: a case for each template, each a line or three.
 def feature_names(const key_t[::1] keys, blocks, labels, sources, targets, users, row_t done, row_t[::1] bounds,
                   byte_t[::1] blob):  # OUT bounds, blob
     """Write the name of every key from `done` on, blob[bounds[i]:bounds[i + 1]]; return how many are done.
 
     All are, unless blob has no room, or a key has no name: bounds[i + 1] is -3 then.
     """
+    # Longer than most, because each template has a case.
     cdef const id_t[::1] block_sources = blocks.sources, block_targets = blocks.targets
     cdef const id_t[::1] source_words = blocks.source_words, target_words = blocks.target_words
     cdef const row_t[::1] source_phrases = blocks.source_bounds, target_phrases = blocks.target_bounds
