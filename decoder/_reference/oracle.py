@@ -1,6 +1,6 @@
 """The block sequences of highest BLEU (S10.4): a beam over the states of search/states.py, a stack per words covered.
 
-Twin: decoder/_core/oracle.pyx
+Twin: decoder/_core/oracle.pyx (and automaton.pxd)
 """
 
 from __future__ import annotations
