@@ -171,20 +171,20 @@ def decoder(stock: Stock, system: Any, features: str) -> Any:
 
 def base(stock: Stock, seed: int = CHOOSER) -> Found:
     """The base system: fourteen features, tuned on the dev text from the usual weights."""
-    keyed = decoder(stock, stock.whole, "fourteen")
+    bundled = decoder(stock, stock.whole, "fourteen")
     folder = home(stock) / "base" / f"seed-{seed}"
-    return mert(stock, keyed, keyed.decoder.initial, seed, stock.scale.decodings, folder)
+    return mert(stock, bundled, bundled.initial, seed, stock.scale.decodings, folder)
 
 
-def mert(stock: Stock, keyed: Any, start: Weights, seed: int, decodings: int, folder: Path) -> Found:
+def mert(stock: Stock, bundled: Any, start: Weights, seed: int, decodings: int, folder: Path) -> Found:
     """A run of MERT, which is made only once, and resumed if it was stopped."""
     kept = folder / "found.json"
     if not kept.exists():
         recipe = looped(KNOWN["mert"]).set(k=stock.scale.width, iterations=decodings, seed=seed)
         dev, run = stock.whole.corpus.dev, folder / "run"
-        rows, _ = loop(recipe, keyed.decoder, keyed.fingerprint, dev, start, {}, run)
+        rows, _ = loop(recipe, bundled, bundled.fingerprint, dev, start, {}, run)
         ends = [start, *(weight_files.read(run / "weights" / f"{row.iteration:03}.bin") for row in rows)]
-        last = BLEU.total_score(bleu(keyed.decoder.best(dev.source, ends[-1]), dev.references).sum(axis=0))
+        last = BLEU.total_score(bleu(bundled.best(dev.source, ends[-1]), dev.references).sum(axis=0))
         scores = np.array([*(row.decoded for row in rows), last])
         best = int(scores.argmax())
         told = Found(dict(ends[best]), float(scores[best]), len(rows))
@@ -437,5 +437,5 @@ def tuned_with(stock: Stock, learning: Learning, course: Course, step: int, seed
     if kept.exists():
         return Found(**json.loads(kept.read_bytes()))
     console.note(f"  MERT with step {step}, seed {seed}")
-    keyed = decoder(stock, condensed(stock, course.learnt[step], learning), course.names)
-    return mert(stock, keyed, beginning(stock, keyed.names), seed, stock.scale.turns, folder)
+    bundled = decoder(stock, condensed(stock, course.learnt[step], learning), course.names)
+    return mert(stock, bundled, beginning(stock, bundled.names), seed, stock.scale.turns, folder)

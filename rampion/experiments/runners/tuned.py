@@ -41,11 +41,8 @@ def tune(stock: Stock, settings: Tuning, seed: int, folder: Path, system: Any = 
 
     system = system or stock.whole
     names, counts, _ = settings.features.partition(f",{COUNTS}")
-    keyed = system.decoder(names, threads=stock.threads)
-    decoder, dev, test = keyed.decoder, system.corpus.dev, system.corpus.test
-    own = decoder.names
-    if counts:
-        decoder = LargeDecoder(decoder, stock.counts)
+    dense, dev, test = system.decoder(names, threads=stock.threads), system.corpus.dev, system.corpus.test
+    decoder = LargeDecoder(dense, stock.counts) if counts else dense
     start = weights = drawn(decoder.initial, settings.start)
     rows = list["Iteration"]()
     if settings.recipe:
@@ -53,7 +50,7 @@ def tune(stock: Stock, settings: Tuning, seed: int, folder: Path, system: Any = 
         recipe = changed(recipe, list(filter(None, [settings.change])), barred=())
         if settings.seeded:
             recipe = recipe.set(seed=seed)
-        rows, weights = loop(recipe, decoder, keyed.fingerprint, dev, start, asdict(settings), folder / "run")
+        rows, weights = loop(recipe, decoder, dense.fingerprint, dev, start, asdict(settings), folder / "run")
     said = {
         name: bleu(decoder.best(part.source, weights), part.references)
         for name, part in (("tune", dev), ("test", test))
@@ -72,7 +69,7 @@ def tune(stock: Stock, settings: Tuning, seed: int, folder: Path, system: Any = 
             "seconds learning": learning,
         },
         {"seed": seed, "iterations": len(rows), "candidates": rows[-1].candidates, "features": len(weights)},
-        {name: weights[name] for name in own},
+        {name: weights[name] for name in dense.names},
     )
 
 
