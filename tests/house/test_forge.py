@@ -77,15 +77,9 @@ def test_pythons_are_those_of_the_project():
     assert PROJECT["tool"]["cibuildwheel"]["build"] == [f"cp{version.replace('.', '')}-*" for version in VERSIONS]
 
 
-def test_there_is_one_version():
-    version = PROJECT["project"]["version"]
-    assert f'\n__version__ = "{version}"\n' in (ROOT / "rampion/__init__.py").read_text()
-    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
-    assert f'\n  version: "{version}"\n' in (ROOT / "packaging/conda/recipe.yaml").read_text()
-
-
-def test_the_conda_recipe_needs_what_the_package_needs():
+def test_the_conda_recipe_is_of_this_version_and_needs_the_same():
     recipe = (ROOT / "packaging/conda/recipe.yaml").read_text()
+    assert f'\n  version: "{PROJECT["project"]["version"]}"\n' in recipe
     host, run = (recipe.split(f"\n  {part}:\n")[1].split("\n\n")[0].split("\n  run:")[0] for part in ("host", "run"))
     needs = {line.strip(" -").replace(" ", "") for line in run.splitlines()} - {"python"}
     assert needs == set(PROJECT["project"]["dependencies"])
