@@ -148,7 +148,7 @@ def files(folder: Path) -> Iterator[Item]:
         "blocks, few": ["--least", 2, "--longest", 4, "--top", 3, "--tight", "--no-mixing", "--ratio", 2],
     }.items():
         good("blocks", source, target, "--align", folder / "align", "--out", folder / "a.blocks", *options)
-        yield label, (folder / "a.blocks").read_bytes()
+        yield label, arrays(folder / "a.blocks")
     for order, *prune in ((3,), (5, "--prune")):
         good("lm", "estimate", target, "--order", order, *prune, "--out", folder / "a.lm")
         good("lm", "convert", folder / "a.lm", "--out", folder / "a.arpa")
@@ -390,7 +390,7 @@ def expected(folder: Path) -> Iterator[Item]:
     run = folder / "rprop-1"
     condensed = folder / "learnt.blocks"
     good("condense", folder / "toy.blocks", "--weights", run, "--out", condensed, "--save-weights", folder / "start")
-    yield "condensed blocks", condensed.read_bytes()
+    yield "condensed blocks", arrays(condensed)
     tune = ["tune", text / "dev.src", *refs(text, "dev"), "--blocks", condensed, *parts[2:], "--beam", 10]
     good(*tune, "--features", "fourteen,learnt", "--weights", folder / "start", "--recipe", "rampion-merge",
          "--set", "k=20", "--set", "iterations=2", "--out", folder / "tuned")  # fmt: skip
