@@ -6,7 +6,8 @@ lead into a stack those are scored that promise most, their joins left aside: a 
 of them reach, and the cells above it are walked row by row. That is cube pruning without a queue. What is worse than
 the best by more than `threshold` is left out, as promised and as scored.
 
-Twin: decoder/_core/search.pyx (and search_*.pxd). Only this one asks `model.pair`, a score in Python of two neighbouring blocks.
+Twin: decoder/_core/search.pyx (and search_*.pxd). Only this one asks `model.pair`, a score in Python of two
+neighbouring blocks.
 """
 
 from __future__ import annotations

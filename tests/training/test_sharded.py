@@ -340,7 +340,7 @@ def test_the_command_has_the_same_weights_from_any_executor(store, tmp_path):
         (["--shards", "1", "--executor", "local"], "an executor takes shards of the lists; cut them into 2 or more"),
         (["--executor", "local,size=3"], "--executor local,size=3: --shards says how much a shard has; leave size="),
         (["--executor", "remote"], "the executor 'remote' is none of local, dask and an address"),
-        (["--resume"], "or with --shards goes on by itself: leave it out"),
+        (["--resume"], "or with --shards continues by itself: leave it out"),
         (["--decoder-command", "cat"], "--shards 3: learns from lists that are there; with a decoder leave it out"),
     ],
 )
