@@ -357,13 +357,32 @@ typedef struct {
     int64_t masks, places, size, asleep;  /* where masks and places begin; words before the dormant groups, and of them */
 } plan_t;
 
+/* From how many chunks have s places, in at[s], to where each part of the blob goes. */
+static void lay_out(plan_t *plan, int64_t words)
+{
+    int64_t i, s;
+    for (s = SLAB; s > 0; s--) {
+        int64_t here = plan->at[s];
+        plan->at[s] = plan->chunks;
+        plan->chunks += here;
+    }
+    plan->at[0] = plan->chunks;
+    plan->slabs = (plan->chunks + SLAB - 1) / SLAB;
+    plan->masks = SLAB_HEAD + SLAB / 4 * plan->slabs;
+    plan->size = plan->places = plan->masks + 2 * words * SLAB * plan->slabs;
+    for (i = 0; i < plan->slabs; i++) {  /* a slab has as many rows as its first chunk has places */
+        for (s = SLAB; s > 1 && plan->at[s - 1] <= SLAB * i; s--) {}
+        plan->size += SLAB * s;
+    }
+}
+
 /* Sort the ids of every group, and fill `active` with how many of them are: the first ones. Return the plan. */
 SLAB_SCALAR static plan_t plan_segment(refine_t *work, int64_t candidates, uint32_t awake, int common,
                                        uint32_t *active)
 {
     const groups_t *groups = &work->groups;
     uint32_t *ids = work->ids, *falls = work->first;
-    int64_t words = work->words, g, i, s;
+    int64_t words = work->words, g, i;
     plan_t plan = {{0}, 0, 0, 0, 0, 0, 0, 0};
     falls[0] = 0;  /* falls[i]: how often an id is less than the one before it, up to i */
     for (i = 1; i < groups->begin[groups->count]; i++)
@@ -383,19 +402,7 @@ SLAB_SCALAR static plan_t plan_segment(refine_t *work, int64_t candidates, uint3
         plan.dormant += size > count;
         plan.asleep += size > count ? slab_dormant_size(words, size - count) : 0;
     }
-    for (s = SLAB; s > 0; s--) {  /* from how many chunks have s places to where the first of them goes */
-        int64_t here = plan.at[s];
-        plan.at[s] = plan.chunks;
-        plan.chunks += here;
-    }
-    plan.at[0] = plan.chunks;
-    plan.slabs = (plan.chunks + SLAB - 1) / SLAB;
-    plan.masks = SLAB_HEAD + SLAB / 4 * plan.slabs;
-    plan.size = plan.places = plan.masks + 2 * words * SLAB * plan.slabs;
-    for (i = 0; i < plan.slabs; i++) {  /* a slab has as many rows as its first chunk has places */
-        for (s = SLAB; s > 1 && plan.at[s - 1] <= SLAB * i; s--) {}
-        plan.size += SLAB * s;
-    }
+    lay_out(&plan, words);
     return plan;
 }
 
