@@ -19,12 +19,12 @@ ctypedef fused element_t:
     id_t
 
 
-cdef inline key_t seed() except? 0 nogil:
+cdef inline key_t seed() noexcept nogil:
     """The hash of the empty span."""
     return 0xCBF29CE484222325
 
 
-cdef inline key_t extended(key_t key, key_t element) except? 0 nogil:
+cdef inline key_t extended(key_t key, key_t element) noexcept nogil:  # it reads no array: there is nothing to check
     """The hash of a span of this hash and one element more."""
     return (key ^ element) * <key_t> 0x100000001B3
 
