@@ -89,6 +89,7 @@ cdef inline real forward(
     """Scaled forward pass; log-likelihood."""
     cdef row_t j, k, p, row, before, after
     cdef real far = jumps[r.near], weight, total, scale, blank, here, likelihood = 0.0
+    # The weight of all moves from a place: to every state, and a near one may weigh more.
     for p in range(r.n + 1):
         weight = far * <real>r.n
         for k in range(r.near):
@@ -98,6 +99,7 @@ cdef inline real forward(
     work[r.held] = 1.0
     for j in range(r.m):
         row, before, after = r.emissions + j * r.width, r.before + j * r.width, r.after + j * r.width
+        # Where moves lead: all far ones alike, then near ones jump by jump.
         total = 0.0
         for p in range(r.n + 1):
             work[before + p] = work[r.held + p] / work[r.norms + p]
@@ -108,6 +110,7 @@ cdef inline real forward(
             weight = jumps[k] - far
             for p in range(r.n + 1):
                 work[r.moves + p] += weight * work[before + p - k + r.window]
+        # The word comes from there, or from the null word, which does not move.
         blank, scale = rest * null[words[seen + j]], 0.0
         for p in range(r.n + 1):
             here = (1.0 - rest) * work[r.moves + p] * work[row + p]
@@ -136,6 +139,7 @@ cdef inline int backward(
         row, before, after = r.emissions + j * r.width, r.before + j * r.width, r.after + j * r.width
         blank, weight, total, idle = rest * null[words[seen + j]] / work[r.scales + j], 1.0 - rest, 0.0, 0.0
         weight /= work[r.scales + j]
+        # What is before the word times what is behind it.
         for p in range(1, r.n + 1):
             posteriors[place + (p - 1) * state_stride + j * stride] = <small_t>(work[after + p] * work[r.betas + p])
         for p in range(r.n + 1):
@@ -143,6 +147,7 @@ cdef inline int backward(
             work[r.held + p] = weight * work[row + p] * work[r.betas + p]
             total += work[r.held + p]
         nulls[seen + j] = <small_t>(blank * idle)
+        # The moves again, from where they lead to where they come from, and what crosses each near jump.
         for p in range(r.n + 1):
             work[r.moves + p] = far * total
         for k in range(r.near):
