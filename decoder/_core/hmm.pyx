@@ -82,6 +82,19 @@ def hmm(
     return likelihood
 
 
+cdef inline int weigh_moves(room_t r, const real[::1] jumps, real[::1] work) except -1 nogil:
+    """The weight of all moves from a place: each state counts as far, and near ones what they weigh more."""
+    cdef row_t p, k
+    cdef real far = jumps[r.near], weight
+    for p in range(r.n + 1):
+        weight = far * <real>r.n
+        for k in range(r.near):
+            if 1 <= p + k - r.window <= r.n:
+                weight += jumps[k] - far
+        work[r.norms + p] = weight
+    return 0
+
+
 cdef inline real forward(
     room_t r, const id_t[::1] words, row_t seen, const small_t[::1] null, const real[::1] jumps, real rest,
     real[::1] work,
@@ -89,13 +102,7 @@ cdef inline real forward(
     """Scaled forward pass; log-likelihood."""
     cdef row_t j, k, p, row, before, after
     cdef real far = jumps[r.near], weight, total, scale, blank, here, likelihood = 0.0
-    # The weight of all moves from a place: to every state, and a near one may weigh more.
-    for p in range(r.n + 1):
-        weight = far * <real>r.n
-        for k in range(r.near):
-            if 1 <= p + k - r.window <= r.n:
-                weight += jumps[k] - far
-        work[r.norms + p] = weight
+    weigh_moves(r, jumps, work)
     work[r.held] = 1.0
     for j in range(r.m):
         row, before, after = r.emissions + j * r.width, r.before + j * r.width, r.after + j * r.width
