@@ -87,10 +87,13 @@ class Cluster:
             self.events.put(Joined(name, facts["nthreads"]))
 
     def send(self, worker: str, task: Task) -> None:
-        key = f"{self.topic}-{next(self.numbers)}"
+        number = next(self.numbers)
+        # Tasks submitted within 100 ms are equal to Dask, and a worker may take them in another order. The coordinator
+        # blames a lost worker for the first task that it has not answered, so the order must be that of sending.
         future = self.client.submit(
-            perform, task, task.name, self.workspace.place, self.topic, key=key, workers=[worker], pure=False
-        )
+            perform, task, task.name, self.workspace.place, self.topic, key=f"{self.topic}-{number}", workers=[worker],
+            pure=False, priority=-number,
+        )  # fmt: skip
         future.add_done_callback(lambda done: self._failed(worker, task.name, done))
         self.sent[worker, task.name] = future
 
