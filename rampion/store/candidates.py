@@ -357,11 +357,17 @@ class Candidates(Sequence[Segment]):
         numpy.ndarray of float64
             A score for every candidate.
 
+        Raises
+        ------
+        InputError
+            If the number of weights is not the number of features.
+
         Examples
         --------
         >>> lists.score(np.array([1.0, 1.0, 0.5])).tolist()
         [-3.0, -2.0, -1.5, -0.5]
         """
+        _require_count("weights", weights, "features", len(self.features))
         scores = np.empty(self.size)
 
         def fill(span: tuple[int, int]) -> None:
@@ -384,11 +390,17 @@ class Candidates(Sequence[Segment]):
         numpy.ndarray of float64
             A number for every feature.
 
+        Raises
+        ------
+        InputError
+            If the number of slopes is not the number of candidates.
+
         Examples
         --------
         >>> lists.gather(np.array([1.0, -1.0, 0.0, 0.0])).tolist()
         [0.5, -1.0, -1.0]
         """
+        _require_count("slopes", slopes, "candidates", self.size)
         gradient = np.zeros(len(self.features))
         _kernels.gather(self.lists, slopes, np.empty(self.lists.local_size), gradient)
         return gradient
@@ -831,6 +843,12 @@ _KINDS = {
 def _require_bounds(name: str, bounds: Offsets, count: int, last: int) -> None:
     _require(len(bounds) == count + 1, f"{name} has {len(bounds)} numbers, expected {count + 1}")
     _require(covers(bounds, last), f"{name} does not rise from 0 to {last}")
+
+
+def _require_count(what: str, numbers: Reals, of: str, count: int) -> None:
+    """Raise InputError on arrays that kernels would read beyond their ends."""
+    if numbers.shape != (count,):
+        raise InputError(f"{what} of shape {numbers.shape}; expected {count:,}, one for each of the {of}")
 
 
 def _rising(numbers: Ids, bounds: Offsets, counts: bool = False) -> bool:

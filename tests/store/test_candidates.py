@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import random_store, stores
 
-from rampion.errors import StoreError
+from rampion.errors import InputError, StoreError
 from rampion.formats import container
 from rampion.formats import store as store_files
 from rampion.store.candidates import Candidates
@@ -217,13 +217,21 @@ def test_a_damaged_width_is_refused():
         Candidates.from_arrays(built(SMALL).arrays(), {"width": -1})
 
 
+def test_arrays_of_another_length_reach_no_kernel():
+    lists = random_store(np.random.default_rng(0), [3, 4], 2, 5)
+    with pytest.raises(InputError, match=r"weights of shape \(2,\); expected \d+, one for each of the features"):
+        lists.score(np.zeros(2))
+    with pytest.raises(InputError, match=r"slopes of shape \(2,\); expected 7, one for each of the candidates"):
+        lists.gather(np.zeros(2))
+
+
 def test_millions_of_features():
     random = np.random.default_rng(0)
     store = random_store(random, [3, 4], 2, 50)
     names = Texts.from_strings(f"f{j}" for j in range(2_000_000))
     lists = store.lists._replace(features=(store.lists.features + np.uint32(1_999_000)).astype(np.uint32))
     wide = replace(store, lists=lists, features=Features(names, store.features.width))
-    slopes = random.normal(size=len(wide))
+    slopes = random.normal(size=wide.size)
     gradient = wide.gather(slopes)
     assert np.flatnonzero(gradient).max() > 1_999_000
     np.testing.assert_array_equal(gradient[2 + 1_999_000 : 52 + 1_999_000], store.gather(slopes)[2:])
