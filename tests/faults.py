@@ -78,13 +78,17 @@ class Bench:
 
 
 def killed(bench: Bench, name: str, command: list[object], whole: Path, hurt: Callable[[int], bool]) -> Count:
-    """Hurt a run at random moments until it is through."""
-    run, count, end = bench.folder / f"killed-{name}", 0, time.time() + SECONDS
+    """Hurt a run at random moments until it is through. The moments lie within the time that it takes unhurt."""
+    run, count = bench.folder / f"killed-{name}", 0
+    begun = time.time()
+    good(*command, "--out", bench.folder / f"unhurt-{name}")
+    unhurt, end = time.time() - begun, time.time() + SECONDS
     while True:
         process = start(*command, "--out", run, "--resume")
         try:
             while process.poll() is None:
-                wait = bench.random.uniform(0.3, 3.0) if count < TRIES and time.time() < end else 120
+                moment = bench.random.uniform(0.2, 0.9) * min(unhurt, 3.0)
+                wait = moment if count < TRIES and time.time() < end else 120
                 try:
                     process.wait(wait)
                 except subprocess.TimeoutExpired:
@@ -108,7 +112,7 @@ def itself(pid: int) -> bool:
 
 def a_worker(pid: int) -> bool:
     """One that has been at work for a while, if there is one."""
-    found = subprocess.run(["pgrep", "-P", str(pid), "-f", "spawn_main", "-O", "5"], capture_output=True, text=True)
+    found = subprocess.run(["pgrep", "-P", str(pid), "-f", "spawn_main", "-O", "2"], capture_output=True, text=True)
     workers = list(map(int, found.stdout.split()))
     if workers:
         os.kill(random.choice(workers), signal.SIGKILL)
@@ -130,7 +134,7 @@ def coordinators_killed(bench: Bench) -> Count:
 
 
 def workers_killed(bench: Bench) -> Count:
-    command, whole = [*bench.train, "--iterations", "8"], bench.folder / "long"
+    command, whole = [*bench.train, "--iterations", "40"], bench.folder / "long"
     good(*command, "--out", whole)
     command += ["--executor", "dask,workers=2,size=5,deaths=50"]
     return killed(bench, "training on Dask, workers killed", command, whole, a_worker)
