@@ -45,7 +45,7 @@ _FOLDERS = {"compiled": "_core", "reference": "_reference"}
 def opened(package: str, modules: Mapping[str, Sequence[str]]) -> dict[str, Callable[..., Any]]:
     """The kernels of a package by name, compiled or plain as NAME says."""
     if NAME not in _FOLDERS:
-        raise ImportError(f"RAMPION_KERNELS={NAME!r}: expected 'compiled' or 'reference'")
+        raise ImportError(f"RAMPION_KERNELS={NAME!r}: expected 'compiled' or 'reference'", name=__name__)
     found: dict[str, Callable[..., Any]] = {}
     for module, functions in modules.items():
         path = f"{package}.{_FOLDERS[NAME]}.{module}"
@@ -54,7 +54,8 @@ def opened(package: str, modules: Mapping[str, Sequence[str]]) -> dict[str, Call
         except ModuleNotFoundError as error:
             raise ImportError(
                 f"the compiled kernel {path} is missing; build it with 'pip install .' in the "
-                "source folder (or set RAMPION_KERNELS=reference to run the slow plain-Python kernels)"
+                "source folder (or set RAMPION_KERNELS=reference to run the slow plain-Python kernels)",
+                name=__name__,
             ) from error
         found |= {function: getattr(loaded, function) for function in functions}
     return found

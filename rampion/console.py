@@ -116,12 +116,23 @@ def progress() -> Iterator[Callable[[str, int, int], None]]:
 
 
 def show_json(facts: Any, *, err: bool = False) -> None:
-    typer.echo(json.dumps(facts, ensure_ascii=False, indent=2), err=err)
+    text = json.dumps(facts, ensure_ascii=False, indent=2)
+    typer.echo("".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text), err=err)
 
 
 def note(sentence: str) -> None:
     """A remark that is no result: to stderr."""
-    typer.secho(f"rampion: {sentence}", err=True, dim=True)
+    typer.secho(f"rampion: {plain(sentence)}", err=True, dim=True)
+
+
+def plain(text: str) -> str:
+    """The text with its control characters spelt out: none of a stranger's may reach the terminal."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def say(text: str) -> None:
+    """Lines in which texts and names of strangers stand."""
+    typer.echo("\n".join(map(plain, text.split("\n"))))
 
 
 def number(value: float) -> str:
@@ -141,9 +152,9 @@ def _places(values: Iterable[float]) -> int:
 
 def _column(cells: Sequence[Any]) -> list[str]:
     places = _places([0.0, *(cell for cell in cells if isinstance(cell, float))])
-    return [f"{cell:.{places}f}" if isinstance(cell, float) else str(cell) for cell in cells]
+    return [f"{cell:.{places}f}" if isinstance(cell, float) else plain(str(cell)) for cell in cells]
 
 
 def _line(cells: Sequence[str], widths: Sequence[int], left: Sequence[bool]) -> str:
-    padded = zip(cells, widths, left, strict=True)
+    padded = zip(map(plain, cells), widths, left, strict=True)
     return "  ".join(cell.ljust(width) if words else cell.rjust(width) for cell, width, words in padded).rstrip()

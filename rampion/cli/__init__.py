@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import os
+import platform
+import shlex
 import sys
+import traceback
+from contextlib import suppress
 from importlib import import_module
 from io import TextIOWrapper
+from tempfile import NamedTemporaryFile
 from typing import Annotated
 
 import typer
 from typer.core import TyperGroup
 
-from rampion import __version__
+from rampion import __version__, console, signals
+from rampion.cli.files import App
 from rampion.errors import RampionError, TuningError
 
 # In the order in which --help shows them, panel by panel.
@@ -29,8 +35,14 @@ class Commands(TyperGroup):
     def list_commands(self, ctx: object) -> list[str]:
         return list(COMMANDS)
 
+    def invoke(self, ctx: typer.Context) -> object:  # type: ignore[override]  # typer keeps its own class private
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # typer would say 1
+            raise SystemExit(UNREAD) from None
 
-app = typer.Typer(
+
+app = App(
     name="rampion",
     cls=Commands,
     help="Train linear models that choose among candidates, and rerank n-best lists with them.",
@@ -60,13 +72,28 @@ for command in COMMANDS:
     import_module(f"rampion.cli.{command}")
 
 
-INTERRUPTED = 130
+# Exit codes beside 0 and Python's own; 128 + the number of a signal is what shells show of it.
+UNUSABLE, WRONG, DEFECT, UNREAD = 1, 2, 70, 128 + 13
+
+# What would need less memory.
+LESS = {
+    "tune": "--folder keeps the working data of a store in files, and --shards learns part by part",
+    "train": "--memory SIZE keeps in files what does not fit, and fewer --threads or a smaller --beam take less",
+    "align": "fewer --threads, or a part of the text, take less",
+    "lm": "a lower --order, or --prune, takes less",
+    "blocks": "fewer --threads, a smaller --longest or a greater --least take less",
+    **dict.fromkeys(
+        ("decode", "oracle", "lattice", "explain"),
+        "fewer --threads, a smaller --beam or fewer lines at a time take less",
+    ),
+}
 
 
 def main() -> None:
     """Run, and turn what went wrong into one sentence and an exit code.
 
-    2 is bad input, 1 a result not to be used or a reader of the output that has gone, 130 an interruption (Ctrl-C).
+    1 is a result not to be used, 2 bad input, 70 a defect of Rampion, 130 an interruption (Ctrl-C), 141 a reader of the
+    output that has gone.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
@@ -77,26 +104,57 @@ def main() -> None:
         finally:
             sys.stdout.flush()
     except SystemExit as end:
-        if end.code == INTERRUPTED:
-            _say("interrupted; files that stood before are whole")
+        if end.code == signals.INTERRUPTED:
+            signals.tell()
         raise
-    except RampionError as error:
-        _say(str(error))
-        sys.exit(1 if isinstance(error, TuningError) else 2)
     except OSError as error:
         _drop_output()
         if isinstance(error, BrokenPipeError):
-            sys.exit(1)
+            sys.exit(UNREAD)
         _say(f"{error.filename or '<stdout>'}: {error.strerror or error}")
-        sys.exit(2)
+        sys.exit(WRONG)
+    except Exception as error:
+        sentence, code = _verdict(error)
+        _say(sentence)
+        sys.exit(code)
+
+
+def _verdict(error: Exception) -> tuple[str, int]:
+    """What to say of an error, and the exit code."""
+    if isinstance(error, RampionError):
+        return str(error), UNUSABLE if isinstance(error, TuningError) else WRONG
+    if isinstance(error, MemoryError):
+        asked = f": {error}".replace(": U", ": u") if str(error) else ""
+        less = LESS.get(sys.argv[1] if len(sys.argv) > 1 else "", "a part of the input at a time takes less")
+        return f"out of memory{asked}; {less}", WRONG
+    if isinstance(error, RuntimeError) and "start new thread" in str(error):
+        return "the system lets this process start no more threads; name fewer (--threads), or raise ulimit -u", WRONG
+    if isinstance(error, ImportError) and error.name == "rampion._kernels":
+        return str(error), WRONG
+    return _defect(error), DEFECT
+
+
+def _defect(error: Exception) -> str:
+    """The last resort: a sentence, and a file with what a maintainer needs to know."""
+    last = (str(error).strip().splitlines() or [""])[-1][:200]
+    sentence = f"this is a defect of Rampion ({type(error).__name__}: {last}); please report it to the project's issues"
+    facts = [f"rampion {__version__}, Python {platform.python_version()}, {platform.platform()}", shlex.join(sys.argv)]
+    try:
+        with NamedTemporaryFile("w", encoding="utf-8", errors="backslashreplace", prefix="rampion-defect-",
+                                suffix=".txt", delete=False) as file:  # fmt: skip
+            file.write("\n".join([*facts, "", *traceback.format_exception(error)]))
+    except OSError:
+        return sentence
+    return f"{sentence}, with the file {file.name}"
 
 
 def _say(sentence: str) -> None:
     """One line to stderr, whatever control characters a file has put into the sentence."""
-    typer.echo("rampion: " + "".join(c if c.isprintable() else ascii(c)[1:-1] for c in sentence), err=True)
+    with suppress(OSError):  # there may be no stderr
+        typer.echo(f"rampion: {console.plain(sentence)}", err=True)
 
 
 def _drop_output() -> None:
     """What stdout could not take would be tried again, and complained about, when Python ends."""
-    with open(os.devnull, "wb") as nowhere:
+    with suppress(OSError), open(os.devnull, "wb") as nowhere:
         os.dup2(nowhere.fileno(), sys.stdout.fileno())

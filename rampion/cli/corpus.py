@@ -9,6 +9,7 @@ import typer
 from rampion import console
 from rampion.cli import app
 from rampion.cli import options as opt
+from rampion.cli.files import App
 from rampion.cli.panels import DECODER
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ FILTER = """
   rampion corpus filter corpus --test corpus/test.de --greedy --out least
 """
 
-corpora = typer.Typer(no_args_is_help=True, help="Make a folder of parallel text.", epilog=TOY)
+corpora = App(no_args_is_help=True, help="Make a folder of parallel text.", epilog=TOY)
 app.add_typer(corpora, name="corpus", rich_help_panel=DECODER)
 
 

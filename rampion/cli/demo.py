@@ -10,6 +10,7 @@ import typer
 from rampion import console
 from rampion.cli import app, demo_lists
 from rampion.cli import options as opt
+from rampion.cli.files import App
 from rampion.cli.panels import EXPERIMENTS
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ EXAMPLE = """
 
 TOP = 5  # features
 
-demos = typer.Typer(invoke_without_command=True)
+demos = App(invoke_without_command=True)
 app.add_typer(demos, name="demo", rich_help_panel=EXPERIMENTS)
 demos.command(epilog=demo_lists.EXAMPLE)(demo_lists.lists)
 

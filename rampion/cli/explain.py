@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import typer
-
 from rampion import console
 from rampion.cli import app
 from rampion.cli import options as opt
@@ -68,7 +66,7 @@ def explain(
     if as_json:
         console.show_json(found.facts())
     else:
-        typer.echo(found.told(top), nl=False)
+        console.say(found.told(top).removesuffix("\n"))
 
 
 def _report(path: str, facts: dict[str, int], as_json: bool) -> None:

@@ -72,7 +72,8 @@ def _show(found: Examination) -> None:
     plural = "s" if len(found.findings) > 1 else ""
     typer.secho(f"{len(found.findings)} warning{plural}, worst first", bold=True)
     for finding in found.findings:
-        typer.echo(textwrap.fill(_told(finding), WIDTH, subsequent_indent="  ", break_on_hyphens=False))
+        told = console.plain(_told(finding))
+        typer.echo(textwrap.fill(told, WIDTH, subsequent_indent="  ", break_on_hyphens=False))
 
 
 def _told(finding: Finding) -> str:
@@ -89,7 +90,7 @@ def _show_scores(scores: Scores) -> None:
     rows += [("at random", scores.chance), ("oracle", scores.depths[-1].oracle), ("worst", scores.depths[-1].worst)]
     typer.echo()
     console.show([(name, value, f"{value - scores.listed:+.2f}") for name, value in rows], [scores.metric, "score", ""])
-    typer.echo(scores.signature)
+    console.say(scores.signature)
     typer.echo()
     console.show(
         [(f"first {depth.k}" if depth.k else "all", depth.oracle, depth.worst) for depth in scores.depths],
@@ -114,7 +115,7 @@ def _show_features(found: Examination) -> None:
     hidden = found.counts.dense + found.counts.sparse - len(found.features)
     typer.echo("in lists: share of the variance that a reranker can use")
     if found.scores:
-        typer.echo(f"corr: correlation within lists with {found.scores.metric}, + where more is better")
+        console.say(f"corr: correlation within lists with {found.scores.metric}, + where more is better")
     if hidden:
         typer.echo(f"and {hidden} more sparse features (--top)")
 

@@ -9,9 +9,10 @@ import typer
 from rampion import console
 from rampion.cli import app
 from rampion.cli import options as opt
+from rampion.cli.files import App
 from rampion.cli.panels import DECODER
 
-models = typer.Typer(no_args_is_help=True, help="Estimate n-gram language models, score texts with them, convert them.")
+models = App(no_args_is_help=True, help="Estimate n-gram language models, score texts with them, convert them.")
 app.add_typer(models, name="lm", rich_help_panel=DECODER)
 
 Model = Annotated[str, typer.Argument(metavar="LM", help="A model: ARPA, plain or packed, or binary.")]

@@ -53,7 +53,7 @@ def _show(facts: Standing) -> None:
     share = 100 * facts["done"] / facts["segments"] if facts["segments"] else 0.0
     typer.secho(f"{facts['run']}: {facts['state']}", bold=True)
     if facts["job"]:
-        typer.echo(
+        console.say(
             f"{facts['job']}: {facts['done']:,} of {facts['segments']:,} segments ({share:.0f} %), "
             f"{facts['speed']:.0f} a second{_time(facts['seconds left'])}"
         )
@@ -68,7 +68,7 @@ def _show(facts: Standing) -> None:
         console.show(rows, ["worker", "state", "shards", "segments", "a second", "silent for"])
     if facts["faults"]:
         counts = ", ".join(f"{kind} {count}" for kind, count in facts["faults"].items())
-        typer.echo(f"faults: {counts}; the last: {facts['last fault']}")
+        console.say(f"faults: {counts}; the last: {facts['last fault']}")
     for line in facts["damaged lines"]:
         typer.echo(f"line {line} of the journal is damaged")
 

@@ -9,11 +9,10 @@ import typer
 from rampion import console
 from rampion.cli import app
 from rampion.cli import options as opt
+from rampion.cli.files import App
 from rampion.cli.panels import INSIDE
 
-stores = typer.Typer(
-    no_args_is_help=True, help="Keep lists in binary form: quick to open, every byte under a checksum."
-)
+stores = App(no_args_is_help=True, help="Keep lists in binary form: quick to open, every byte under a checksum.")
 app.add_typer(stores, name="store", rich_help_panel=INSIDE)
 
 

@@ -21,6 +21,7 @@ from typing import Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
 
+from rampion import signals
 from rampion.errors import FormatError, InputError
 
 FilePath = str | os.PathLike[str]
@@ -143,34 +144,68 @@ def not_utf8(path: FilePath, line: int, error: UnicodeDecodeError) -> FormatErro
 def replacing(path: FilePath, durable: bool = True) -> Iterator[BinaryIO]:
     """A file whose content takes the place of `path` when the block ends well; packed for names in .gz and .zst.
 
-    Unless it is durable it may be gone, or damaged, after a power cut.
+    Unless it is durable it may be gone, or damaged, after a power cut. Devices, pipes and streams of this process that
+    are open are written to, and not replaced.
     """
     if os.fspath(path) == "-":
         yield sys.stdout.buffer
         return
     target = Path(os.path.realpath(path))
-    if target.is_dir():
-        raise InputError(f"{path}: is a directory; name a file")
-    device = os.path.exists(path) and not os.path.isfile(path)  # the real path of a pipe exists for nobody
-    partial = Path(path) if device else target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
     try:
-        with open(partial, "wb" if device else "xb") as file:
-            with _packed(target, file) as packed:
+        if (stream := _stream(path)) is not None or (os.path.exists(path) and not os.path.isfile(path)):
+            if stream is None and target.is_dir():
+                raise InputError(f"{path}: is a directory; name a file")
+            with open(Path(path) if stream is None else os.dup(stream), "wb") as file, _packed(target, file) as packed:
                 yield packed
+            return
+        with _beside(target, durable) as partial, _packed(target, partial) as packed:
+            yield packed
+    except BrokenPipeError:
+        raise  # whoever read has gone, which is no fault
+    except OSError as error:
+        left = "the old file is unchanged" if target.is_file() and stream is None else "nothing was left behind"
+        raise InputError(f"{path}: cannot be written: {error.strerror}; {left}") from error
+
+
+@contextmanager
+def _beside(target: Path, durable: bool) -> Iterator[BinaryIO]:
+    """A file beside the target that takes its place when the block ends well."""
+    partial = target.with_name(f".{target.name[:200]}.{secrets.token_hex(6)}.part")
+    signals.UNFINISHED.add(str(partial))
+    try:
+        with open(partial, "xb") as file:
+            yield file
             file.flush()
-            if durable and not device:
+            if durable:
                 os.fsync(file.fileno())
-        if not device:
-            os.replace(partial, target)
-        if durable and not device:
-            _sync(target.parent)
-    except BaseException as error:
-        if not device:
+        os.replace(partial, target)
+    except BaseException:
+        with suppress(OSError):  # the system's complaint is about the file, not about this
             partial.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            left = "nothing was left behind" if device or not target.exists() else "the old file is unchanged"
-            raise InputError(f"{path}: cannot be written: {error.strerror}; {left}") from error
         raise
+    finally:
+        signals.UNFINISHED.discard(str(partial))
+    if durable:
+        _sync(target.parent)
+
+
+def _stream(path: FilePath) -> int | None:
+    """The number of the open file of this process that a path such as /dev/stdout names, if it names one."""
+    found = os.path.abspath(path)
+    for _ in range(40):  # as many links as the system follows
+        folder, name = os.path.split(found)
+        own = folder in ("/dev/fd", "/proc/self/fd", f"/proc/{os.getpid()}/fd") and name.isdecimal()
+        if own or not os.path.islink(found):
+            return int(name) if own else None
+        found = os.path.normpath(os.path.join(folder, os.readlink(found)))
+    return None
+
+
+def swept(folder: Path) -> None:
+    """Remove what a killed process has not finished writing; nobody else may be writing in this folder."""
+    for left in folder.rglob(".*.part"):
+        with suppress(OSError):
+            left.unlink()
 
 
 def _sync(folder: Path) -> None:

@@ -125,7 +125,7 @@ def test_examples_run(path, beginning, tmp_path, monkeypatch):
 
 
 def test_the_face_holds_what_it_should():
-    assert {"rampion.tune", "rampion.Candidates.from_frame", "rampion.Reranker.fit", "rampion.formats"} - {
-        *FACE
-    } == {"rampion.formats"}
+    assert {"rampion.tune", "rampion.Candidates.from_frame", "rampion.Reranker.fit", "rampion.formats"} - {*FACE} == {
+        "rampion.formats"
+    }
     assert formats.load_nbest is rampion.load_nbest

@@ -99,9 +99,7 @@ def told(system, lines, weights, k):
             rows = range(first, last)
             keys = [part.keys[slice(*part.key_bounds[[d, d + 1]])].tobytes() for d in rows]
             texts = [part.texts[d] for d in rows]
-            found.append(
-                List(texts, part.values[first:last].tolist(), keys, part.scores[first:last].tolist())
-            )
+            found.append(List(texts, part.values[first:last].tolist(), keys, part.scores[first:last].tolist()))
     return found
 
 
