@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rampion.metrics.base import NO_COLUMNS, Columns, Metric
-from rampion.metrics.tokens import Tokeniser, check, matches, reference_count, rounds, tokenised, totals, words
+from rampion.metrics.tokens import Tokeniser, Tokens, check, matches, reference_count, rounds, tokenised, totals, words
 from rampion.store.names import Names
 from rampion.store.text import References, Texts
 
@@ -66,14 +66,17 @@ class Bleu(Metric):
     ) -> NDArray[np.int64]:
         check(bounds, references)
         names = Names()
-        known = words(names, tokenised(references.texts, self.tokeniser, self.lowercase), references.bounds)
-        found = words(names, tokenised(texts, self.tokeniser, self.lowercase), bounds)
+        known, found = self.tokens(names, references.texts, references.bounds), self.tokens(names, texts, bounds)
         rows = np.empty((len(texts), 2 + 2 * ORDER), np.int64)
         rows[:, 0] = np.diff(found.bounds)
         rows[:, 1] = self._reference_lengths(rows[:, 0], np.diff(known.bounds), bounds, references)
         rows[:, 2 : 2 + ORDER] = matches(found, known, ORDER)
         rows[:, 2 + ORDER :] = totals(found, ORDER)
         return rows
+
+    def tokens(self, names: Names, texts: Texts, segments: NDArray[np.int64]) -> Tokens:
+        """The words that count, as ids of `names`."""
+        return words(names, tokenised(texts, self.tokeniser, self.lowercase), segments)
 
     def _reference_lengths(
         self, lengths: NDArray[np.int64], known: NDArray[np.int64], bounds: NDArray[np.int64], references: References

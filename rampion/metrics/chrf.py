@@ -60,11 +60,11 @@ class Chrf(Metric):
     ) -> NDArray[np.int64]:
         check(bounds, references)
         names = Names()
-        found = self._layers(names, texts, bounds)
+        found = self.layers(names, texts, bounds)
         best = np.zeros((len(texts), 3 * (self.character_order + self.word_order)), np.int64)
         best_score = np.full(len(texts), -1.0)
         for rows in rounds(references):
-            known = self._layers(names, references.texts.take(rows), np.arange(len(references) + 1))
+            known = self.layers(names, references.texts.take(rows), np.arange(len(references) + 1))
             layers = zip(found, known, (self.character_order, self.word_order), strict=False)
             counts = np.concatenate([_overlaps(*layer) for layer in layers], axis=1)
             score = self.scores(counts)
@@ -72,7 +72,8 @@ class Chrf(Metric):
             best[better], best_score[better] = counts[better], score[better]
         return best
 
-    def _layers(self, names: Names, texts: Texts, segments: NDArray[np.int64]) -> list[Tokens]:
+    def layers(self, names: Names, texts: Texts, segments: NDArray[np.int64]) -> list[Tokens]:
+        """The letters, and for chrF++ the words too."""
         if self.lowercase:
             texts = mapped(str.lower, texts)
         layers = [characters(texts, segments)]
