@@ -73,7 +73,7 @@ def demonstrate(seed: int, segments: int, k: int, out: Path | None, say: Say) ->
     first = batch.statistics[pick(test.lists, start, lenient=True)]
     features, sentences = len(dev.lists.features), len(dev.lists.segments)
     say(f"Tuning {features} weights on {sentences} of them with {len(RECIPES)} losses ...\n")
-    tuned = {name: tune(*dev, recipe=name, start=start, lenient=True) for name in RECIPES}
+    tuned = {name: tune(*dev, recipe=name, start=start, lenient=True, scale="none") for name in RECIPES}
     held_out = {START: first} | {
         TITLES[name]: batch.statistics[pick(test.lists, one.weights, lenient=True)] for name, one in tuned.items()
     }

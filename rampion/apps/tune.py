@@ -175,8 +175,7 @@ def _doubts(tuned: Tuned, higher_is_better: bool) -> Iterator[str]:
     if after < before if higher_is_better else after > before:
         yield (
             "the tuned weights choose worse on these lists than the initial ones "
-            f"({console.number(after)} after {console.number(before)}); "
-            "try a smaller rate (--set rate=...) or another recipe"
+            f"({console.number(after)} after {console.number(before)}); " + _advice(tuned.recipe)
         )
     if tuned.shrunk < 0.05:
         yield (
@@ -187,6 +186,12 @@ def _doubts(tuned: Tuned, higher_is_better: bool) -> Iterator[str]:
         yield "this recipe keeps the round that is best on held-out lists; without --dev these are the last round's"
     if tuned.recipe.base == "listed":
         yield "these weights are to be added to the decoder's own totals: rampion rerank --listed"
+
+
+def _advice(recipe: Recipe) -> str:
+    if recipe.scale == "none":
+        return "leave --set scale=none out, so that features are seen in units of their spread, or try another recipe"
+    return "try another recipe (--recipe all ranks them)"
 
 
 class Compared(NamedTuple):

@@ -5,8 +5,10 @@ All minimise  sum of losses + (l2 / 2) |weights - origin|^2.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal, cast
+from functools import partial
+from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +21,12 @@ from rampion.protocols import Loss, Pace, Solver, Update, Watch
 from rampion.store.lists import Scratch
 
 Reals = NDArray[np.float64]
+Order = NDArray[np.int64]
+Steps = tuple[float, float, float]  # cap, curvature, decay
+S = TypeVar("S", bound=Solver[Any, Any])
+
+HALVINGS = 12  # tries of an epoch at half the rate
+CREEP = 1e-6  # a rise of this share of the objective is none: a hard maximum has kinks, and weights begin on one
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +34,8 @@ class Descent(Solver[Batch, Reals]):
     """(Sub)gradient descent: a step after every segment (Algorithm 1's SSD), in any order, or after all.
 
     With `averaged`, the result is the mean of the weights after every visit to a segment, with or without a step.
+    With `careful`, an epoch that makes the objective rise is taken back, and tried again at half the rate; after one
+    that does not, the next one has twice the rate. So the objective does not rise from epoch to epoch.
     """
 
     update: Update
@@ -34,8 +44,11 @@ class Descent(Solver[Batch, Reals]):
     l2: float = 0.0
     seed: int | None = None  # None: corpus order
     averaged: bool = False
+    careful: bool = False
 
     def __post_init__(self) -> None:
+        if self.careful and self.averaged:
+            raise RecipeError("careful steps compare the last weights, and averaged=True answers with others")
         if self.after not in ("segment", "all"):
             raise RecipeError(f"after is {self.after!r}; expected 'segment' or 'all'")
 
@@ -73,23 +86,62 @@ class Descent(Solver[Batch, Reals]):
         answer = weights
         work = Scratch.of(lists)
         shuffle = np.random.default_rng(self.seed)
+        pace = cap, curvature, decay
+
+        def visit(order: Order, movement: Reals, pace: Steps) -> None:
+            _kernels.epoch(lists, order, up, down, pace, origin, movement, total, work)
+
+        def height(movement: Reals) -> float:
+            value = loss.slopes(batch.stakes, batch.scores(origin + movement))[0]
+            return value + self.l2 / 2 * float(np.square(movement).sum())
+
         for epoch in range(self.epochs):
             order = segments if self.seed is None else shuffle.permutation(segments)
-            _kernels.epoch(lists, order, up, down, (cap, curvature, decay), origin, movement, total, work)
+            if self.careful:
+                movement, pace = _braked(partial(visit, order), height, movement, pace)
+            else:
+                visit(order, movement, pace)
             answer = origin + (total / ((epoch + 1) * max(1, len(segments))) if self.averaged else movement)
             if watch:
                 watch(epoch + 1, answer)
         return answer
 
     def _batch(self, loss: Loss, batch: Batch, weights: Reals, origin: Reals, watch: Watch | None) -> Reals:
-        weights = weights.copy()
-        state = self.update.start(len(weights))
+        weights, update = weights.copy(), self.update
+        state = update.start(len(weights))
+        value, gradient = objective(loss, batch, weights, origin, self.l2)
         for epoch in range(self.epochs):
-            value, gradient = objective(loss, batch, weights, origin, self.l2)
-            self.update.step(weights, gradient, value, state)
+            before = weights.copy() if self.careful else weights
+            update.step(weights, gradient, value, state)
+            if self.careful or epoch + 1 < self.epochs:
+                found = objective(loss, batch, weights, origin, self.l2)
+                if self.careful and _whole(update, found[0], weights) > _whole(update, value, before):
+                    weights, update = before, paced(update, 0.5)
+                else:
+                    value, gradient = found
+                    update = paced(update, 2.0) if self.careful else update
             if watch:
                 watch(epoch + 1, weights)
         return weights
+
+
+def _braked(
+    visit: Callable[[Reals, Steps], None], height: Callable[[Reals], float], movement: Reals, pace: Steps
+) -> tuple[Reals, Steps]:
+    """An epoch at the first of halved rates with which the height does not rise, and twice that rate for the next."""
+    highest = height(movement)
+    highest += CREEP * abs(highest)
+    for _ in range(HALVINGS):
+        tried = movement.copy()
+        visit(tried, pace)
+        if height(tried) <= highest:
+            return tried, pace if pace[2] > 0.25 else _times(pace, 2.0)
+        pace = _times(pace, 0.5)
+    return movement, pace
+
+
+def _times(pace: Steps, factor: float) -> Steps:
+    return factor * pace[0], pace[1], factor * pace[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +258,29 @@ class Lbfgs(Solver[Batch, Reals]):
                 options={"maxiter": self.steps, "maxcor": self.memory},
             )
         return np.asarray(found.x)
+
+
+def careful(solver: S) -> S:
+    """The solver with steps that cannot make its objective rise, wherever it takes steps of a given length.
+
+    The mean of weights answers for averaged steps, and signs choose the length of RPROP's: these stay.
+    """
+    if isinstance(solver, Descent):
+        fits = isinstance(solver.update, Pace) or hasattr(solver.update, "rate")
+        return replace(solver, careful=True) if fits and not solver.averaged else solver
+    inner = getattr(solver, "inner", None)
+    return solver if inner is None else replace(cast(Any, solver), inner=careful(inner))
+
+
+def paced(update: Update, times: float) -> Update:
+    """The update with so many times its rate."""
+    return cast(Update, replace(cast(Any, update), rate=times * cast(Any, update).rate))
+
+
+def _whole(update: Update, value: float, weights: Reals) -> float:
+    """The objective with the L1 that an update takes care of."""
+    l1 = getattr(update, "l1", 0.0)
+    return value + l1 * float(np.abs(weights).sum()) if l1 else value
 
 
 def objective(loss: Loss, batch: Batch, weights: Reals, origin: Reals, l2: float) -> tuple[float, Reals]:

@@ -104,6 +104,27 @@ class Candidates(Sequence[Segment]):
         """These fields, some of them changed into others that fit as well."""
         return self._trusted(*(changes.pop(field.name, getattr(self, field.name)) for field in fields(self)))
 
+    def with_lists(self, lists: Lists) -> Candidates:
+        """The same candidates with other values of their features.
+
+        Parameters
+        ----------
+        lists : Lists
+            Arrays of the same sizes.
+
+        Returns
+        -------
+        Candidates
+            The candidates with these values.
+
+        Examples
+        --------
+        >>> double = lists.with_lists(lists.lists._replace(dense=2 * lists.lists.dense))
+        >>> double[0].features[0]["LM"] == 2 * lists[0].features[0]["LM"]
+        True
+        """
+        return self._with(lists=lists)
+
     @classmethod
     def from_rows(cls, names: Names, runs: Sequence[list[Rows]]) -> list[Candidates]:
         """Lists from flat rows, as readers of files give them.

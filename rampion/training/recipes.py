@@ -9,7 +9,7 @@ from typing import Any, Literal, Self, cast
 import numpy as np
 
 from rampion.errors import RecipeError
-from rampion.losses.contrast import LOSSES, Contrast, Side
+from rampion.losses.contrast import LOSSES, MODEL, Contrast, Side
 from rampion.losses.expectation import ExpectedBleu, Risk
 from rampion.losses.pairwise import Pairs
 from rampion.losses.ranking import RANKINGS, Ranking, Regression
@@ -17,19 +17,21 @@ from rampion.optim.mert import CorpusScore, LineSearch
 from rampion.optim.mira import BatchMira
 from rampion.optim.online_sgd import OnlineSgd
 from rampion.optim.pro import Pro
-from rampion.optim.solvers import Annealed, Best, Cccp, Descent, Lbfgs
+from rampion.optim.solvers import Annealed, Best, Cccp, Descent, Lbfgs, careful
 from rampion.optim.updates import AdaGrad, Mira, Rprop, Sgd
 from rampion.protocols import Form, Loss, Policy, Solver, Update
 from rampion.training.policies import Fixed, Merge, RelevantSets, Replace, refuse_unknown
 
 NOUNS: dict[Form, str] = {"lists": "lists", "sets": "relevant sets"}
 COMMANDS: dict[Form, str] = {"lists": "rampion tune", "sets": "rampion train"}
-ALONE: dict[str, Any] = {"alpha": 1.0, "origin": "zero", "base": "none", "free": "all", "keep": "dev", "still": 0.0}
+ALONE: dict[str, Any] = {"alpha": 1.0, "origin": "zero", "base": "none", "free": "all", "keep": "dev", "still": 0.0,
+                         "scale": "none"}  # fmt: skip
 CHOICES = {
     "origin": ("start", "zero"),
     "base": ("none", "listed", "start"),
     "free": ("all", "sparse"),
     "keep": ("last", "dev"),
+    "scale": ("spread", "none"),
 }
 
 
@@ -63,6 +65,9 @@ class Recipe:
         The result: the last weights, or those that are best on held-out lists.
     still : float
         Decoding ends when no weight has moved so far; 0: after all iterations.
+    scale : {"spread", "none"}
+        How fixed lists are seen: each feature in units of its spread within lists, with steps that cannot make the
+        loss rise; or as they are, with the papers' steps. In a loop with a decoder it is always the latter.
     cite : str
         A key of `rampion.citations.BIBTEX`.
     note : str
@@ -90,6 +95,9 @@ class Recipe:
     free: Literal["all", "sparse"] = "all"  # the features that learn
     keep: Literal["last", "dev"] = "last"  # the answer: the last weights, or those best on what is held out
     still: float = 0.0  # decoding ends when no weight has moved so far, or merged lists have not grown; 0: it goes on
+    scale: Literal["spread", "none"] = (
+        "spread"  # how fixed lists are seen; a loop with a decoder takes them as they are
+    )
     cite: str = ""  # a key of citations.BIBTEX
     note: str = ""
 
@@ -164,6 +172,17 @@ class Recipe:
                 raise RecipeError(f"this recipe has no setting {name!r}; it has {known}")
             self = _changed(self, found[0], value)
         return self
+
+    @property
+    def stepwise(self) -> Self:
+        """The recipe with steps that cannot make its loss rise.
+
+        A loss that lowers the model's own choice alone has no margin: it is least at 0, and what it learns, it learns
+        on the way. Its steps stay.
+        """
+        if isinstance(self.loss, Contrast) and self.loss.down == MODEL:
+            return self
+        return replace(self, solver=careful(self.solver))
 
     def anew(self, iteration: int) -> Self:
         """The recipe of a decoding iteration: what draws by chance draws otherwise in every one.

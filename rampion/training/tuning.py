@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -25,6 +26,7 @@ from rampion.protocols import Decoder, ListPolicy
 from rampion.store.candidates import Candidates
 from rampion.store.features import Weights
 from rampion.store.text import References, Texts
+from rampion.store.units import Units
 from rampion.training import loop
 from rampion.training.loop import Held, Journal, Record, Round, Standing, absorbed, ignore, learn, standing
 from rampion.training.policies import Fixed, Merge, Replace, Window
@@ -363,9 +365,10 @@ class Task:
         choice = _Choice(batch.metric.higher_is_better, record)
         before = standing(batch, start.vector)
         with ExitStack() as stack:
+            view = self._view(recipe, batch, held)
             if shards and shards > 1:
-                batch = stack.enter_context(sharded(batch, shards, executor or "local", room))
-            last = learn(recipe, batch, start, start, choice, held=held)
+                view = view._replace(batch=stack.enter_context(sharded(view.batch, shards, executor or "local", room)))
+            last = view.learn(start, choice)
         weights = choice.best if recipe.keep == "dev" and choice.best is not None else last
         vectors = [at.vector for at in (start, weights, last)]
         length = float(np.linalg.norm(start.vector))
@@ -384,6 +387,37 @@ class Task:
             float(np.linalg.norm(weights.vector)) / length if length else 1.0,
         )
 
+    def _view(self, recipe: Recipe, batch: Batch, held: Held | None) -> _View:
+        """What the recipe sees: the lists as they are, or in units."""
+        if recipe.scale == "none":
+            return _View(recipe, batch, held, None)
+        units = self.lists.units
+        if held and self.dev:
+            held = Held.out(self.dev.in_units(held.batch, units), batch.candidates.features)
+        return _View(recipe.stepwise, self.lists.in_units(batch, units), held, units)
+
+
+class _View(NamedTuple):
+    """What a recipe sees of the lists, and how weights go there and back."""
+
+    recipe: Recipe
+    batch: Batch
+    held: Held | None
+    units: Units | None
+
+    def learn(self, start: Weights, record: Record) -> Weights:
+        """The weights of raw features that the recipe learns."""
+        if self.units is None:
+            return learn(self.recipe, self.batch, start, start, record, held=self.held)
+        units, features = self.units, start.features
+
+        def tell(row: Round, weights: Weights) -> None:
+            record(row, Weights(features, units.outward(weights.vector)))
+
+        inside = Weights(features, units.inward(start.vector))
+        found = learn(self.recipe, self.batch, inside, inside, tell, held=self.held)
+        return Weights(features, units.outward(found.vector))
+
 
 class _Judged:
     """Lists, and what each metric that was asked for says of them."""
@@ -397,7 +431,8 @@ class _Judged:
     ) -> None:
         self.lists, self.segments = lists, segments
         self.references = None if references is None else references_for(segments, references)
-        self.forms = Forms(folder)
+        self.forms, self.forms_in_units = Forms(folder), Forms(folder)
+        self._in_units: tuple[Units, Candidates] | None = None
         self._batches: dict[str, Batch] = {}
         self._stakes: dict[tuple[str, float], Stakes] = {}
 
@@ -412,6 +447,16 @@ class _Judged:
             self._stakes[metric, alpha] = batch.priced(alpha)
         offset = totals(self.lists) if listed else None
         return replace(batch, stakes=self._stakes[metric, alpha], offset=offset)
+
+    @cached_property
+    def units(self) -> Units:
+        return Units.of(self.lists)
+
+    def in_units(self, batch: Batch, units: Units) -> Batch:
+        """These lists as a metric judged them, with features in units; they are made once."""
+        if self._in_units is None or self._in_units[0] is not units:
+            self._in_units = units, units.applied(self.lists)
+        return replace(batch, candidates=self._in_units[1], forms=self.forms_in_units)
 
 
 def refuse_shards(recipe: Recipe, shards: int | None, shared: bool) -> None:

@@ -238,11 +238,22 @@ def _write(path: Path, records: list[dict[str, Any]]) -> None:
     path.write_text("".join(f"{json.dumps(record)}\n" for record in records))
 
 
+RAW = ["--set", "scale=none"]  # the papers' settings
+
+
 @part
 def lists(folder: Path) -> Iterator[Item]:
     """`rampion tune` on fixed lists, with every recipe; and what the weights put first in other lists."""
     lists_of(folder)
-    inputs = ["tune", folder / "dev.jsonl", "--weights", folder / "initial.weights", "--dev", folder / "test.jsonl"]
+    inputs = [
+        "tune",
+        folder / "dev.jsonl",
+        "--weights",
+        folder / "initial.weights",
+        "--dev",
+        folder / "test.jsonl",
+        *RAW,
+    ]
     for name in RECIPES:
         run = folder / name
         good(*inputs, "--recipe", name, "--keep-rounds", "--out", run)
@@ -255,16 +266,16 @@ def lists(folder: Path) -> Iterator[Item]:
 def settings(folder: Path) -> Iterator[Item]:
     """`rampion tune` on fixed lists with other metrics, policies, settings, sizes and shards."""
     lists_of(folder)
-    start = ["--weights", folder / "initial.weights"]
+    start = ["--weights", folder / "initial.weights", *RAW]
     dev, both = [folder / "dev.jsonl", *start], [folder / "early.jsonl", folder / "late.jsonl", *start]
     cases = {
         **{f"rampion, {metric}": [*dev, "--metric", metric] for metric in ("bleu", "chrf", "chrf++", "ter", "wer")},
         **{f"mert, {metric}": [*dev, "--metric", metric, "--recipe", "mert"] for metric in ("chrf", "ter")},
         "mira, seed 3": [*dev, "--recipe", "mira", "--set", "seed=3"],
         "pro, seed 3": [*dev, "--recipe", "pro", "--set", "seed=3", "--set", "rounds=3"],
-        "rampion from 0": [folder / "dev.jsonl", "--set", "rounds=3"],
+        "rampion from 0": [folder / "dev.jsonl", *RAW, "--set", "rounds=3"],
         "rampion, l2 to 0": [*dev, "--set", "origin=zero", "--set", "l2=2"],
-        "rampion, listed scores": [folder / "scored.jsonl", "--set", "base=listed"],
+        "rampion, listed scores": [folder / "scored.jsonl", *RAW, "--set", "base=listed"],
         **{
             f"{name} in {shards} shards": [*dev, "--recipe", name, "--shards", shards]
             for name, shards in (("xbleu-rprop", 1), ("xbleu-rprop", 4), ("xbleu-lbfgs", 4), ("risk", 4))
@@ -380,7 +391,7 @@ def expected(folder: Path) -> Iterator[Item]:
         out = ["--save-weights", folder / "base", "--nbest", folder / f"{name}.store"]
         good("decode", text / f"{name}.src", *parts, "--beam", 10, *sparse, *more, *out)
     lists = [folder / "train.store", "--refs", text / "train.tgt"]
-    learn = ["tune", *lists, "--weights", folder / "base", "--keep-rounds", "--set", "free=sparse"]
+    learn = ["tune", *lists, "--weights", folder / "base", "--keep-rounds", *RAW, "--set", "free=sparse"]
     dev = ["--dev", folder / "dev.store", "--dev-refs", text / "dev.tgt.0", "--dev-refs", text / "dev.tgt.1"]
     for name in ("rprop", "adagrad", "sgd", "fobos"):
         for shards in (1, 4):

@@ -307,6 +307,6 @@ def test_bases_that_cannot_be_are_refused():
 def test_expected_scores_rise_with_every_update():
     lists, start = judged()
     for name in ("xbleu-rprop", "xbleu-adagrad", "xbleu-sgd", "xbleu-fobos"):
-        rounds = tune(lists, recipe=RECIPES[name].set(metric="metric:q"), start=start).rounds
+        rounds = tune(lists, recipe=RECIPES[name].set(metric="metric:q", scale="none"), start=start).rounds
         assert all(after.loss < before.loss for before, after in pairwise(rounds[:20])), name
         assert all(1 <= row.effective <= 6 for row in rounds)

@@ -158,7 +158,7 @@ def test_collapsed_weights_are_refused():
     with pytest.raises(TuningError, match="all weights zero"):
         tune(built({"1": [("a", {"LM": 1.0}), ("b", {"LM": 1.0})]}), [["a"]])
     with pytest.raises(TuningError, match="is not finite; use a smaller rate"), np.errstate(all="ignore"):
-        tune(*toy(), recipe="rampion", rate=1e308, l2=0.0)
+        tune(*toy(), recipe="rampion", rate=1e308, l2=0.0, scale="none")
 
 
 def test_lists_that_reach_no_reference_teach_a_perceptron_nothing():

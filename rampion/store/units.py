@@ -1,0 +1,147 @@
+"""Units of features: how much each differs within lists, so that learning does not depend on how it was measured.
+
+A feature's unit is the size of its differences within the lists that it was measured on. In units, a candidate's dense
+feature is its distance from the middle of its own list. So neither the scale of a feature nor what all candidates of a
+list share changes what is learnt. Weights go back to raw features: a weight in units is divided by the unit.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rampion.store.candidates import Candidates
+from rampion.store.features import Features
+from rampion.store.lists import Lists, Reals
+
+CALM = 0.9  # the share of a feature's differences that count whole; larger ones count as this quantile
+GRID = 2.0**20  # numbers in units are multiples of 1 / GRID: what rescaling does to the last bits is gone
+STEM = re.compile(r"[^\W\d_]+")  # what sparse features of one template share: the first letters of their names
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Units:
+    """The unit of every feature; 0 for a dense one that tells no candidates of a list apart.
+
+    A dense feature's unit is the root mean square of its differences from the medians of lists, where it differs; the
+    tenth that is largest counts as their 90 % quantile. The sparse features of a template, such as `PL_1,2`
+    and `PL_3,1`, share a unit: the median size of the values that they have. Stores of plain counts keep them.
+
+    Parameters
+    ----------
+    features : Features
+        The features.
+    sizes : numpy.ndarray of float64
+        The unit of every one of them.
+
+    Examples
+    --------
+    >>> from rampion.store.units import Units
+    >>> units = Units.of(lists)
+    >>> units.sizes[:2]
+    array([1., 1.])
+    >>> units.outward(units.inward(np.array([0.5, 1.0, 2.0])))
+    array([0.5, 1. , 2. ])
+    """
+
+    features: Features
+    sizes: Reals
+
+    @classmethod
+    def of(cls, candidates: Candidates) -> Self:
+        """The units of these lists."""
+        away = np.abs(_centred(candidates.lists))
+        columns = _columns(candidates.lists, away)
+        dense = np.array([_typical(column) for column in columns])
+        return cls(candidates.features, np.append(dense, _sparse(candidates)))
+
+    def inward(self, weights: Reals) -> Reals:
+        """Weights of raw features, as weights of features in units: differences of scores stay."""
+        return weights * self.sizes
+
+    def outward(self, weights: Reals) -> Reals:
+        """Weights of features in units, as weights of raw features; 0 for one without a unit."""
+        return np.divide(weights, self.sizes, out=np.zeros(len(weights)), where=self.sizes > 0)
+
+    def applied(self, candidates: Candidates) -> Candidates:
+        """The lists in units; a feature that was not measured keeps its values."""
+        lists, sizes = candidates.lists, self._onto(candidates.features)
+        shares = np.divide(1.0, sizes, out=np.zeros(len(sizes)), where=sizes > 0)
+        lengths = np.diff(lists.bounds)
+        dense = _centred(lists) * np.repeat(
+            np.tile(shares[: lists.width], len(lengths)), np.repeat(lengths, lists.width)
+        )
+        values = lists.values
+        if len(values):
+            values = _rounded(values * shares[_owners(lists)])
+        return candidates.with_lists(lists._replace(dense=_rounded(dense), values=values))
+
+    def _onto(self, features: Features) -> Reals:
+        if features.same(self.features):
+            return self.sizes
+        known = dict(zip(self.features.names, self.sizes.tolist(), strict=True))
+        return np.array([known.get(name, 1.0) for name in features.names])
+
+
+def _rounded(numbers: Reals) -> Reals:
+    return np.rint(numbers * GRID) / GRID
+
+
+def _centred(lists: Lists) -> Reals:
+    """The dense features, less the median of each in its list: the lower of two, so that constants give 0 exactly."""
+    dense, lengths = np.empty_like(lists.dense), np.diff(lists.bounds)
+    for length in np.unique(lengths[lengths > 0]):
+        starts = lists.width * lists.bounds[:-1][lengths == length]
+        places = starts[:, np.newaxis] + np.arange(lists.width * length)
+        block = lists.dense[places].reshape(len(starts), lists.width, length)
+        middle = (length - 1) // 2
+        medians = np.partition(block, middle, axis=2)[:, :, middle : middle + 1]
+        dense[places] = (block - medians).reshape(places.shape)
+    return dense
+
+
+def _columns(lists: Lists, dense: Reals) -> list[Reals]:
+    """The values of every dense feature."""
+    lengths = np.diff(lists.bounds)
+    heads = np.arange(int(lists.bounds[-1])) + np.repeat((lists.width - 1) * lists.bounds[:-1], lengths)
+    strides = np.repeat(lengths, lengths)
+    return [dense[heads + f * strides] for f in range(lists.width)]
+
+
+def _typical(away: Reals) -> float:
+    """The size of these distances where there is one."""
+    away = away[away > 0]
+    if not len(away):
+        return 0.0
+    middle = int(CALM * (len(away) - 1))
+    most = np.partition(away, middle)[middle]
+    return float(most * np.sqrt(np.square(np.minimum(away / most, 1.0)).mean()))
+
+
+def _owners(lists: Lists) -> NDArray[np.int64]:
+    """The feature of every entry."""
+    shifts = np.repeat(lists.feature_bounds[:-1], np.diff(lists.entry_bounds[lists.bounds]))
+    return np.asarray(lists.features[lists.entries + shifts], np.int64)
+
+
+def _sparse(candidates: Candidates) -> Reals:
+    """The unit of every sparse feature: that of its template."""
+    lists, names = candidates.lists, candidates.features.names
+    count = len(names) - lists.width
+    if not len(lists.values):
+        return np.ones(count)
+    known: dict[str, int] = {}
+    stems = [STEM.match(name) for name in names.take(np.arange(lists.width, len(names)))]
+    templates = np.array([known.setdefault(stem[0] if stem else "", len(known)) for stem in stems], np.int64)
+    filled = lists.values != 0
+    sizes, owners = np.abs(lists.values[filled]), templates[_owners(lists)[filled] - lists.width]
+    units = np.ones(len(known))
+    order = np.lexsort((sizes, owners))
+    starts = np.searchsorted(owners[order], np.arange(len(known) + 1))
+    present = np.flatnonzero(np.diff(starts))
+    units[present] = sizes[order[(starts[present] + starts[present + 1] - 1) // 2]]
+    return units[templates]
