@@ -221,34 +221,34 @@ class Language:
         translations = [self._translate(said, noise, rng) for _ in range(references)]
         targets, target_begins = zip(*(self._target(said, *one[:3]) for one in translations), strict=True)
         _, _, lengths, lost = translations[0]
-        items, places = _spread(np.where(lost, 0, self.sizes[said.entries] * lengths))
+        items, places = spread(np.where(lost, 0, self.sizes[said.entries] * lengths))
         first, second = np.divmod(places, lengths[items])
-        links = _links(begins[items] + first, target_begins[0][items] + second, said.homes[items])
+        links = links_of(begins[items] + first, target_begins[0][items] + second, said.homes[items])
         return Parallel(source, targets, links)
 
     def _source(self, said: _Sentences, rng: np.random.Generator) -> tuple[Texts, Numbers]:
         """The written source sentences, and the word of its sentence at which every item begins."""
-        items, places = _spread(self.sizes[said.entries])
+        items, places = spread(self.sizes[said.entries])
         kinds = said.kinds[items]
         fused = rng.random(len(items)) < self.rates.fused
         glued = fused & (kinds == ENCLITIC)
         glued[1:] |= (fused & (kinds == CLITIC))[:-1]
-        return _written(self.source_forms, self.words[said.entries[items], places], items, said.homes, ~glued)
+        return written(self.source_forms, self.words[said.entries[items], places], items, said.homes, ~glued)
 
     def _target(self, said: _Sentences, units: Numbers, order: Numbers, lengths: Numbers) -> tuple[Texts, Numbers]:
         """The written translations, and the word of its sentence at which every item begins."""
-        at, places = _spread(lengths[order])
+        at, places = spread(lengths[order])
         items = order[at]
         blank = np.ones(len(at), np.bool_)
-        return _written(self.target_forms, self.units[units[items], places], items, said.homes, blank)
+        return written(self.target_forms, self.units[units[items], places], items, said.homes, blank)
 
     def _say(self, rng: np.random.Generator) -> _Sentences:
         """A random chunk of source sentences, before they are written."""
-        sentences, turns = _spread(FEWEST + (rng.random(CHUNK) * (MOST - FEWEST)).astype(np.int64))
+        sentences, turns = spread(FEWEST + (rng.random(CHUNK) * (MOST - FEWEST)).astype(np.int64))
         topics = (rng.random(CHUNK) * TOPICS).astype(np.int64)
         groups = np.where(turns == 0, 0, np.where(turns % CLAUSE == 0, 1, 2))
         templates = np.searchsorted(_PHRASES.shares, groups + rng.random(len(groups)), "right")
-        phrases, slots = _spread(_PHRASES.sizes[templates])
+        phrases, slots = spread(_PHRASES.sizes[templates])
         kinds = _PHRASES.kinds[templates[phrases], slots]
         entries = _entries(kinds, rng.random(len(kinds)))
         moved = _TOPICAL[kinds] & (rng.random(len(kinds)) < self.rates.topical)
@@ -291,7 +291,7 @@ class Language:
         return units, order, lengths, lost
 
 
-def _spread(counts: Numbers) -> tuple[Numbers, Numbers]:
+def spread(counts: Numbers) -> tuple[Numbers, Numbers]:
     """The owner of every member, and its index there, where owner i has counts[i] members."""
     owners = np.repeat(np.arange(len(counts)), counts)
     return owners, np.arange(len(owners)) - (np.cumsum(counts) - counts)[owners]
@@ -317,7 +317,7 @@ def _forms(ranks: Numbers, consonants: str) -> Texts:
     return Texts(whole[whole > 0], np.concatenate([[0], np.cumsum((whole > 0).sum(axis=1))]))
 
 
-def _written(forms: Texts, tokens: Numbers, items: Numbers, homes: Numbers, blank: Flags) -> tuple[Texts, Numbers]:
+def written(forms: Texts, tokens: Numbers, items: Numbers, homes: Numbers, blank: Flags) -> tuple[Texts, Numbers]:
     """Sentences of these forms, and the word of its sentence at which every item begins (0 for an item without words).
 
     Token t is of items[t]; a blank stands before it if blank[t] and if it is not the first of its sentence.
@@ -332,7 +332,7 @@ def _written(forms: Texts, tokens: Numbers, items: Numbers, homes: Numbers, blan
     return Texts(text.blob, text.bounds[bounds]), begins
 
 
-def _links(sources: Numbers, targets: Numbers, owners: Numbers) -> Texts:
+def links_of(sources: Numbers, targets: Numbers, owners: Numbers) -> Texts:
     """Lines of links i-j."""
     width = 1 + int(max(sources.max(), targets.max()))
     pairs = [f"{i}-{j}" for i in range(width) for j in range(width)]

@@ -21,6 +21,7 @@ from rampion.decoder.text.corpus import (
 )
 from rampion.decoder.text.coverage import Coverage, covering
 from rampion.decoder.text.debian import read
+from rampion.decoder.text.german import German
 from rampion.decoder.text.language import Language, Rates
 
 Parts = tuple[Parallel, Parallel | None, Parallel | None]  # to train on, to tune on, to test on
@@ -48,6 +49,13 @@ class Rules(NamedTuple):
 def toy(out: str, pairs: int, held_out: int, references: int, seed: int, noise: float, free: float) -> Made:
     """Two invented languages, and text in them."""
     made = Language.invent(seed, Rates(noise=noise, free=free)).corpus(pairs, held_out, references)
+    made.write(out)
+    return Made(made.sizes())
+
+
+def german(out: str, pairs: int, held_out: int, references: int, seed: int) -> Made:
+    """A fragment of German and English, and text in them."""
+    made = German(seed).corpus(pairs, held_out, references)
     made.write(out)
     return Made(made.sizes())
 

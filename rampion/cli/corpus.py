@@ -22,6 +22,13 @@ TOY = """
 
   rampion corpus toy --pairs 50000 --noise 0.1 --out noisy
 """
+GERMAN = """
+[bold]Example[/bold]
+
+  rampion corpus german --pairs 50000 --out world
+
+The commands align, blocks, lm and train take the folder.
+"""
 IMPORT = """
 [bold]Examples[/bold]
 
@@ -63,6 +70,21 @@ def toy(
     from rampion.apps import corpus
 
     _show(corpus.toy(out, pairs, held_out, references, seed, noise, free), out, as_json)
+
+
+@corpora.command(epilog=GERMAN)
+def german(
+    out: opt.CorpusOut,
+    pairs: opt.TrainPairs = 50000,
+    held_out: opt.HeldOut = 1000,
+    references: opt.References = 4,
+    seed: opt.Seed = 1,
+    as_json: opt.Json = False,
+) -> None:
+    """Write German sentences and their English translations, from a small grammar and a dictionary of 800 words."""
+    from rampion.apps import corpus
+
+    _show(corpus.german(out, pairs, held_out, references, seed), out, as_json)
 
 
 @corpora.command(name="import", epilog=IMPORT)
