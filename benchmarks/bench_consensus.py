@@ -1,4 +1,4 @@
-"""Speed of consensus: `python benchmarks/bench_consensus.py [LISTS]` prints CPU seconds of 1000 lists of 200 candidates.
+"""Speed of consensus: `python benchmarks/bench_consensus.py [LISTS]` prints CPU seconds of 1000 lists of 200 texts.
 
 Each candidate is a sentence of 25 words by Zipf's law in which one word in four is exchanged for one of four others and
 one in twenty is dropped, so that nearly all candidates of a list differ. We score all lists on one thread. Peers score

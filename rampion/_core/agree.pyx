@@ -288,3 +288,39 @@ cdef int add_chrf(
             expected[two] += weights[one] * (product / ((factor * theirs + mine) * both))
     expected[one] = total
     return 0
+
+
+def agree_posteriors(tokens, const real[::1] weights, room, real[:, ::1] means):
+    """Fill means[i, n - 1] with how likely the n-grams of text i are in its list, on average; 0 if it has none.
+
+    The k-th occurrence of an n-gram is as likely as the weight of the texts that have k of them.
+    """
+    cdef const id_t[::1] ids = tokens.ids
+    cdef const row_t[::1] bounds = tokens.bounds, segments = tokens.segments
+    cdef id_t[::1] slots = room.slots, stream = room.stream
+    cdef id_t[:, ::1] fields = room.fields
+    cdef row_t[::1] keys = room.keys, marks = room.marks, counted = room.counted
+    cdef real[::1] masses = room.masses
+    cdef row_t s, first, texts, i, at, o, size, order = means.shape[1]
+    with nogil:
+        for s in range(segments.shape[0] - 1):
+            first = segments[s]
+            texts = segments[s + 1] - first
+            counted[COUNT], counted[FILLED], counted[BITS], marks[0] = ROOTS, 0, 0, 0
+            for i in range(texts):
+                marks[i + 1] = read(
+                    ids, bounds[first + i], bounds[first + i + 1], i, 0, 0, order, slots, keys, fields, stream, counted
+                )
+            for at in range(counted[COUNT]):
+                masses[at] = 0.0
+            for i in range(texts):
+                for at in range(marks[i], marks[i + 1]):
+                    masses[stream[at]] += weights[first + i]
+            for i in range(texts):
+                size = bounds[first + i + 1] - bounds[first + i]
+                for o in range(order):
+                    means[first + i, o] = 0.0
+                for at in range(marks[i], marks[i + 1]):
+                    means[first + i, fields[stream[at], ORDER]] += masses[stream[at]]
+                for o in range(min(order, size)):
+                    means[first + i, o] /= <real>(size - o)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rampion.metrics.tokens import Tokens
 
 Grams = list[Counter[tuple[int, ...]]]  # how often a text has each n-gram, of every order
+Numbered = tuple[tuple[int, ...], int]
 
 
 def agree_bleu(
@@ -89,6 +90,34 @@ def agree_chrf(
         for one in range(first, last):
             expected[one] = _sum(float(weights[two]) * score(one, two) for two in range(first, last))
     return len(segments) - 1
+
+
+def agree_posteriors(tokens: Tokens, weights: NDArray[np.float64], room: Room, means: NDArray[np.float64]) -> None:
+    """Fill means[i, n - 1] with how likely the n-grams of text i are in its list, on average; 0 if it has none.
+
+    The k-th occurrence of an n-gram is as likely as the weight of the texts that have k of them.
+    """
+    ids, bounds = tokens.ids.tolist(), tokens.bounds.tolist()
+    for first, last in pairwise(tokens.segments.tolist()):
+        for order in range(1, means.shape[1] + 1):
+            numbered, masses = [], Counter[Numbered]()
+            for i in range(first, last):
+                numbered.append(_numbered(ids[bounds[i] : bounds[i + 1]], order))
+                for element in numbered[-1]:
+                    masses[element] += weights[i]
+            for i, elements in enumerate(numbered, first):
+                total = _sum(float(masses[element]) for element in elements)
+                means[i, order - 1] = total / len(elements) if elements else 0.0
+
+
+def _numbered(ids: list[int], order: int) -> list[Numbered]:
+    """The n-grams of a text, each with how often it has occurred before."""
+    before: Counter[tuple[int, ...]] = Counter()
+    found = []
+    for gram in zip(*(ids[k:] for k in range(order)), strict=False):
+        found.append((gram, before[gram]))
+        before[gram] += 1
+    return found
 
 
 def _sum(numbers: Iterable[float]) -> float:

@@ -20,7 +20,7 @@ from rampion.metrics.base import Metric
 from rampion.metrics.bleu import Bleu
 from rampion.metrics.chrf import Chrf
 from rampion.metrics.column import Column
-from rampion.metrics.tokens import Tokens, totals
+from rampion.metrics.tokens import Tokens, totals, words
 from rampion.store.candidates import Candidates
 from rampion.store.names import Names
 from rampion.store.text import References, Texts
@@ -47,6 +47,7 @@ class Room(NamedTuple):
     counted: Offsets
     bits: NDArray[np.uint64]
     penalties: Reals
+    masses: Reals
 
     @classmethod
     def of(cls, grams: int, texts: int, orders: int, length: int) -> Room:
@@ -63,6 +64,7 @@ class Room(NamedTuple):
             np.empty(3, np.int64),
             np.empty(64 * texts + 1, np.uint64),
             np.empty(length + 1),
+            np.empty(grams + 2),
         )
 
     def wider(self) -> Room:
@@ -151,6 +153,50 @@ def votes(candidates: Candidates, answers: list[str | None], weights: Reals | No
     return np.where(given, np.bincount(row, shares)[row] if len(row) else 0.0, 0.0)
 
 
+def posteriors(
+    candidates: Candidates, order: int = 4, weights: Reals | None = None, threads: int | None = None
+) -> Reals:
+    """How likely the n-grams of every candidate are in its list, on average (S2.10).
+
+    Parameters
+    ----------
+    candidates : Candidates
+        The lists.
+    order : int
+        The longest n-grams, of words.
+    weights : numpy.ndarray, optional
+        How likely every candidate is; only proportions within a list count. All the same if not given.
+    threads : int, optional
+        The number of threads, on which no bit of the result depends.
+
+    Returns
+    -------
+    numpy.ndarray of float64
+        A row for every candidate, a column for every order; 0 where a candidate has no n-grams of that order.
+
+    Examples
+    --------
+    >>> from rampion.metrics.consensus import posteriors
+    >>> three = rampion.Candidates.from_records(
+    ...     [{"id": "1", "hyps": [{"text": "a cat"}, {"text": "a dog"}, {"text": "a dog"}]}])
+    >>> posteriors(three, 2).round(2).tolist()
+    [[0.67, 0.33], [0.83, 0.67], [0.83, 0.67]]
+    """
+    distinct = _Distinct.of(candidates)
+    mass = np.bincount(distinct.row, _shares(candidates, weights), len(distinct.texts)).astype(np.float64)
+    tokens = words(Names(), distinct.texts, distinct.segments)
+    found = np.zeros((len(distinct.texts), order))
+
+    def run(first: int, last: int, room: Room, done: int, means: Reals) -> int:
+        _kernels.agree_posteriors(
+            _part(tokens, first, last), mass[slice(*distinct.segments[[first, last]])], room, means
+        )
+        return last - first
+
+    _fill(run, found, distinct.segments, totals(tokens, order).sum(axis=1), np.diff(tokens.bounds), order, threads)
+    return found[distinct.row]
+
+
 def _shares(candidates: Candidates, weights: Reals | None) -> Reals:
     """The weights, so that they add up to 1 in every list; equal ones in a list that has none."""
     counts = np.diff(candidates.bounds)
@@ -195,7 +241,9 @@ def _bleu(metric: Bleu, distinct: _Distinct, mass: Reals, threads: int | None) -
         part, texts = _part(tokens, first, last), slice(*distinct.segments[[first, last]])
         return _kernels.agree_bleu(part, scales[texts], mass[texts], done, room, found)
 
-    return _filled(run, distinct.segments, grams.sum(axis=1), np.diff(tokens.bounds), 4, threads)
+    return _fill(
+        run, np.zeros(len(distinct.texts)), distinct.segments, grams.sum(axis=1), np.diff(tokens.bounds), 4, threads
+    )
 
 
 def _chrf(metric: Chrf, distinct: _Distinct, mass: Reals, threads: int | None) -> Reals:
@@ -210,7 +258,15 @@ def _chrf(metric: Chrf, distinct: _Distinct, mass: Reals, threads: int | None) -
         parts = _part(letters, first, last), _part(words, first, last)
         return _kernels.agree_chrf(*parts, depths, shares[texts], mass[texts], float(metric.beta**2), done, room, found)
 
-    return _filled(run, distinct.segments, grams.sum(axis=1), np.diff(letters.bounds), grams.shape[1], threads)
+    return _fill(
+        run,
+        np.zeros(len(distinct.texts)),
+        distinct.segments,
+        grams.sum(axis=1),
+        np.diff(letters.bounds),
+        grams.shape[1],
+        threads,
+    )
 
 
 def _part(tokens: Tokens, first: int, last: int) -> Tokens:
@@ -220,16 +276,16 @@ def _part(tokens: Tokens, first: int, last: int) -> Tokens:
     return Tokens(tokens.ids[bounds[0] : bounds[-1]], bounds - bounds[0], segments - segments[0])
 
 
-def _filled(
+def _fill(
     run: Callable[[int, int, Room, int, Reals], int],
+    found: Reals,
     segments: Offsets,
-    grams: NDArray[np.float64] | Offsets,
+    grams: Reals | Offsets,
     lengths: Offsets,
     orders: int,
     threads: int | None,
 ) -> Reals:
-    """What a kernel finds for every text, a part of the lists on each thread."""
-    found = np.zeros(segments[-1])
+    """Fill what a kernel finds for every text, a part of the lists on each thread."""
     sizes = np.diff(np.concatenate([[0], np.cumsum(grams, dtype=np.int64)])[segments])
     cuts = np.unique([0, *np.flatnonzero(np.diff(np.cumsum(sizes) // GRAMS)) + 1, len(sizes)])
 

@@ -67,3 +67,14 @@ def test_expected_chrf_equals_its_twin(letters, words, lists, random, few, facto
         run(kernel, arguments, layers, letters + words, len(grams), few),
         run(twin, arguments, layers, letters + words, len(grams)),
     )
+
+
+@given(LISTS, WEIGHTS, st.integers(1, 5))
+def test_posteriors_equal_their_twin(lists, random, order):
+    texts = tokens(lists)
+    weights, found = random.random(len(texts.bounds) - 1), []
+    for function in both("agree", "agree_posteriors"):
+        means = np.full((len(weights), order), -7.0)
+        function(texts, weights, room((texts,), order), means)
+        found.append(means)
+    same_bits(*found)

@@ -14,7 +14,7 @@ from speeds import examples
 from rampion import Candidates
 from rampion.errors import InputError
 from rampion.metrics import metric as named
-from rampion.metrics.consensus import consensus, votes
+from rampion.metrics.consensus import consensus, posteriors, votes
 
 TEXT = st.lists(st.sampled_from([*"aaabbc", "cat", "Cat.", "日本"]), min_size=1, max_size=9).map(" ".join)
 LISTS = st.lists(st.lists(TEXT, min_size=1, max_size=6), min_size=1, max_size=4)
@@ -118,6 +118,27 @@ def test_votes_are_shares_of_the_list(lists):
         for answer in answers
     ]
     assert votes(candidates, [answer for answers in lists for answer in answers]) == pytest.approx(shares)
+
+
+@given(LISTS, st.integers(0, 99), st.integers(1, 3))
+def test_posteriors_are_expected_precisions(lists, seed, order):
+    """The mean over n-grams of how likely each is, is the expected share of clipped matches."""
+    candidates = made(lists)
+    weights = np.random.default_rng(seed).random(candidates.size) + 0.1
+    found = posteriors(candidates, order, weights)
+    for s, texts in enumerate(lists):
+        rows, counts = slice(*candidates.bounds[[s, s + 1]]), [grams(text, order) for text in texts]
+        shares = weights[rows] / weights[rows].sum()
+        expected = [
+            sum(w * (mine & theirs).total() for w, theirs in zip(shares, counts, strict=True)) / max(mine.total(), 1)
+            for mine in counts
+        ]
+        assert found[rows, order - 1] == pytest.approx(expected, abs=1e-12)
+
+
+def grams(text, order):
+    tokens = text.split()
+    return Counter(zip(*(tokens[k:] for k in range(order)), strict=False))
 
 
 def test_what_cannot_be_a_consensus_is_refused():
