@@ -32,6 +32,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGES = (
     *("README.md", "docs/architecture.md", "docs/algorithms.md"),
     *("docs/compare.md", "docs/decoder.md", "docs/expected-bleu.md", "docs/relevant-sets.md"),
+    "docs/features.md",
 )
 PART = re.compile(r"<!-- (\w+) -->\n.*?<!-- /\1 -->", re.DOTALL)
 
@@ -149,6 +150,13 @@ def flow(name: str) -> tuple[str, ...]:
         for node in tree.body
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name
     )
+
+
+def features() -> str:
+    """Every feature that lists give for free."""
+    from rampion.features import described
+
+    return table(["feature", "what it is"], [(f"`{name}`", what) for name, what in described()])
 
 
 def rooms(package: str = "rampion", law: str = "FLOW") -> str:
@@ -395,7 +403,7 @@ def demonstrated() -> str:
 PARTS: dict[str, Callable[[], str]] = {
     part.__name__: part
     for part in (
-        *(recipes, algorithms, settings, losses, metrics, rooms, kernels, decoder_rooms, decoder_kernels),
+        *(recipes, algorithms, settings, losses, metrics, features, rooms, kernels, decoder_rooms, decoder_kernels),
         *(errors, names, commands, speed),
     )
 }

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from rampion.errors import RecipeError as RecipeError
     from rampion.errors import StoreError as StoreError
     from rampion.errors import TuningError as TuningError
+    from rampion.features import add_features as add_features
     from rampion.formats import load_nbest as load_nbest
     from rampion.formats import load_references as load_references
     from rampion.formats import load_runs as load_runs
@@ -84,6 +85,7 @@ if TYPE_CHECKING:
 _ROOMS = {
     "analysis.comparison": ("Compared", "Comparison", "compare"),
     "errors": ("FormatError", "InputError", "RampionError", "RecipeError", "StoreError", "TuningError"),
+    "features": ("add_features",),
     "formats": ("load_nbest", "load_references", "load_runs", "load_weights", "save_nbest", "save_weights"),
     "losses.contrast": ("LOSSES",),
     "metrics": ("Metric", "metric"),

@@ -22,7 +22,7 @@ from rampion.errors import RampionError, TuningError
 
 # In the order in which --help shows them, panel by panel.
 COMMANDS = (
-    "tune", "rerank", "inspect", "score", "compare", "report", "recipes",
+    "tune", "rerank", "features", "inspect", "score", "compare", "report", "recipes",
     "corpus", "align", "lm", "blocks", "counts", "decode", "oracle", "explain", "lattice", "train", "condense",
     "demo", "reproduce", "cite",
     "weights", "status", "store",

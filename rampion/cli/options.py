@@ -34,6 +34,7 @@ class Format(StrEnum):
 NBEST = "Lists: Moses n-best, JSONL or a store; .gz and .zst too; - is stdin."
 
 Lists = Annotated[list[str], Argument(metavar="NBEST", help=NBEST)]
+OptionalLists = Annotated[list[str] | None, Argument(metavar="NBEST", help=NBEST, show_default=False)]
 ListsOrText = Annotated[
     list[str],
     Argument(metavar="NBEST", help=f"{NBEST} With a decoder the text to translate, one sentence on each line."),
@@ -74,6 +75,10 @@ ReportOut = Annotated[
 ]
 BestOut = Annotated[
     str, Option(*Out, metavar="FILE", help="Write the best candidates here, one on each line; - is stdout.")
+]
+ListsOut = Annotated[
+    str | None,
+    Option(*Out, metavar="FILE", help="The lists to write: JSONL for .jsonl, a store for .store, else Moses."),
 ]
 TranslationsOut = Annotated[
     str, Option(*Out, metavar="FILE", help="Write the translations here, one on each line; - is stdout.")
@@ -473,6 +478,29 @@ Triggers = Annotated[
     ),
 ]
 SelfTriggers = Annotated[bool, Option("--self-triggers", metavar="", help="Let a word be a trigger of itself.")]
+
+# Features for free
+
+Add = Annotated[
+    list[str] | None,
+    Option(
+        "--add",
+        metavar="NAME",
+        help="A feature to add, such as consensus:chrf, length, A*B or bins:A,5; [bold]rampion features[/bold] lists "
+        "them. May be repeated.",
+    ),
+]
+Like = Annotated[
+    str | None,
+    Option("--like", metavar="FILE", help="Add the features that these weights, this run or these lists have."),
+]
+SourceText = Annotated[
+    str | None, Option("--source", metavar="FILE", help="The source or prompt of every segment, a line each.")
+]
+Answer = Annotated[
+    str | None,
+    Option("--answer", metavar="REGEX", help="Where a text says its answer: the last match, or its first group."),
+]
 
 # Parallel text
 

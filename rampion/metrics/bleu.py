@@ -66,17 +66,16 @@ class Bleu(Metric):
     ) -> NDArray[np.int64]:
         check(bounds, references)
         names = Names()
-        known, found = self.tokens(names, references.texts, references.bounds), self.tokens(names, texts, bounds)
+        known, found = (
+            tokens_of(self, names, references.texts, references.bounds),
+            tokens_of(self, names, texts, bounds),
+        )
         rows = np.empty((len(texts), 2 + 2 * ORDER), np.int64)
         rows[:, 0] = np.diff(found.bounds)
         rows[:, 1] = self._reference_lengths(rows[:, 0], np.diff(known.bounds), bounds, references)
         rows[:, 2 : 2 + ORDER] = matches(found, known, ORDER)
         rows[:, 2 + ORDER :] = totals(found, ORDER)
         return rows
-
-    def tokens(self, names: Names, texts: Texts, segments: NDArray[np.int64]) -> Tokens:
-        """The words that count, as ids of `names`."""
-        return words(names, tokenised(texts, self.tokeniser, self.lowercase), segments)
 
     def _reference_lengths(
         self, lengths: NDArray[np.int64], known: NDArray[np.int64], bounds: NDArray[np.int64], references: References
@@ -105,6 +104,11 @@ class Bleu(Metric):
         if self.shortest:
             signature.update("reflen", "shortest")
         return str(signature)
+
+
+def tokens_of(metric: Bleu, names: Names, texts: Texts, segments: NDArray[np.int64]) -> Tokens:
+    """The words that count, as ids of `names`."""
+    return words(names, tokenised(texts, metric.tokeniser, metric.lowercase), segments)
 
 
 def _values(statistics: NDArray[Any], smoothing: str, brevity: str) -> Vector:

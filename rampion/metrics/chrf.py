@@ -60,26 +60,17 @@ class Chrf(Metric):
     ) -> NDArray[np.int64]:
         check(bounds, references)
         names = Names()
-        found = self.layers(names, texts, bounds)
+        found = layers_of(self, names, texts, bounds)
         best = np.zeros((len(texts), 3 * (self.character_order + self.word_order)), np.int64)
         best_score = np.full(len(texts), -1.0)
         for rows in rounds(references):
-            known = self.layers(names, references.texts.take(rows), np.arange(len(references) + 1))
+            known = layers_of(self, names, references.texts.take(rows), np.arange(len(references) + 1))
             layers = zip(found, known, (self.character_order, self.word_order), strict=False)
             counts = np.concatenate([_overlaps(*layer) for layer in layers], axis=1)
             score = self.scores(counts)
             better = score > best_score
             best[better], best_score[better] = counts[better], score[better]
         return best
-
-    def layers(self, names: Names, texts: Texts, segments: NDArray[np.int64]) -> list[Tokens]:
-        """The letters, and for chrF++ the words too."""
-        if self.lowercase:
-            texts = mapped(str.lower, texts)
-        layers = [characters(texts, segments)]
-        if self.word_order:
-            layers.append(words(names, mapped(_marks_apart, texts), segments))
-        return layers
 
     def scores(self, totals: NDArray[Any]) -> NDArray[np.float64]:
         """The reported scores of many sums of totals: F in percent, by sacrebleu's very operations.
@@ -124,6 +115,16 @@ class Chrf(Metric):
         metric = CHRF(self.character_order, self.word_order, self.beta, lowercase=self.lowercase)
         metric.num_refs = reference_count(references)
         return str(metric.get_signature())
+
+
+def layers_of(metric: Chrf, names: Names, texts: Texts, segments: NDArray[np.int64]) -> list[Tokens]:
+    """The letters, and for chrF++ the words too."""
+    if metric.lowercase:
+        texts = mapped(str.lower, texts)
+    layers = [characters(texts, segments)]
+    if metric.word_order:
+        layers.append(words(names, mapped(_marks_apart, texts), segments))
+    return layers
 
 
 def _overlaps(found: Tokens, known: Tokens, order: int) -> NDArray[np.int64]:

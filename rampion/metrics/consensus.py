@@ -17,8 +17,8 @@ from rampion import _kernels
 from rampion.arrays import ends
 from rampion.errors import InputError
 from rampion.metrics.base import Metric
-from rampion.metrics.bleu import Bleu
-from rampion.metrics.chrf import Chrf
+from rampion.metrics.bleu import Bleu, tokens_of
+from rampion.metrics.chrf import Chrf, layers_of
 from rampion.metrics.column import Column
 from rampion.metrics.tokens import Tokens, totals, words
 from rampion.store.candidates import Candidates
@@ -232,7 +232,7 @@ class _Distinct(NamedTuple):
 
 
 def _bleu(metric: Bleu, distinct: _Distinct, mass: Reals, threads: int | None) -> Reals:
-    tokens = metric.tokens(Names(), distinct.texts, distinct.segments)
+    tokens = tokens_of(metric, Names(), distinct.texts, distinct.segments)
     grams = totals(tokens, 4).astype(np.float64)
     product = (grams[:, 0] * (grams[:, 1] + 1)) * ((grams[:, 2] + 1) * (grams[:, 3] + 1))
     scales = np.where(product > 0, 1 / np.sqrt(np.sqrt(np.where(product > 0, product, 1.0))), 0.0)
@@ -247,7 +247,7 @@ def _bleu(metric: Bleu, distinct: _Distinct, mass: Reals, threads: int | None) -
 
 
 def _chrf(metric: Chrf, distinct: _Distinct, mass: Reals, threads: int | None) -> Reals:
-    layers = metric.layers(Names(), distinct.texts, distinct.segments)
+    layers = layers_of(metric, Names(), distinct.texts, distinct.segments)
     letters, words = layers[0], layers[-1]
     depths = np.array([metric.character_order, metric.word_order], np.int64)
     grams = np.hstack([totals(layer, depth) for layer, depth in zip((letters, words), depths.tolist(), strict=True)])

@@ -470,6 +470,57 @@ class Candidates(Sequence[Segment]):
             dict(self.metrics),
         )
 
+    def with_features(self, columns: Mapping[str, Reals]) -> Candidates:
+        """The lists with more dense features.
+
+        Parameters
+        ----------
+        columns : mapping of str to numpy.ndarray
+            New features by name, a number for every candidate.
+
+        Returns
+        -------
+        Candidates
+            The same candidates with these features too.
+
+        Raises
+        ------
+        InputError
+            If the lists have a feature of that name, or if the numbers are not finite or not as many as candidates.
+
+        Examples
+        --------
+        >>> longer = lists.with_features({"words": [len(text.split()) for text in lists.texts]})
+        >>> longer, longer[0][0].features
+        (Candidates(2 segments, 4 candidates, 3 dense + 1 sparse features), {'LM': -1.0, 'TM': -2.0, 'words': 3.0})
+        """
+        cells = np.zeros((self.size, len(columns)))
+        for nth, (name, column) in enumerate(columns.items()):
+            numbers = np.asarray(column, np.float64)
+            if name in self.features.ids:
+                raise InputError(f"the lists have a feature {name!r} already; leave it out, or give it another name")
+            _require_count(f"numbers of the feature {name!r}", numbers, "candidates", self.size)
+            if not np.isfinite(numbers).all():
+                raise InputError(f"the feature {name!r} is not finite for every candidate; give it finite numbers")
+            cells[:, nth] = numbers
+        rows, known, width, more = self.rows(), len(self.features), self.features.width, len(columns)
+        old = np.arange(len(rows.ids)) + more * np.repeat(np.arange(self.size), np.diff(rows.entry_bounds))
+        entry_bounds = rows.entry_bounds + more * np.arange(self.size + 1)
+        new = entry_bounds[1:, None] - more + np.arange(more)
+        ids, values = np.empty(entry_bounds[-1], np.uint32), np.empty(entry_bounds[-1])
+        ids[old], values[old] = rows.ids, rows.values
+        ids[new], values[new] = known + np.arange(more), cells
+        places = np.concatenate([np.arange(width), np.arange(width, known) + more, np.arange(more) + width])
+        names = [
+            self.features.names.part(0, width),
+            Texts.from_strings(columns),
+            self.features.names.part(width, known),
+        ]
+        wider = rows._replace(entry_bounds=entry_bounds, ids=ids, values=values)
+        features, same = Features(Texts.join(names), width + more), np.arange(self.size)
+        made = pack(wider, same, self.bounds, self.segments, places.astype(np.uint32), features, Candidates._trusted)
+        return made._with(seen=self.seen)
+
     def take(self, picks: Offsets, bounds: Offsets, segments: Texts) -> Candidates:
         """Some candidates, in other segments.
 

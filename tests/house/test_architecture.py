@@ -23,6 +23,7 @@ FLOW = (
     "runs analysis",
     "report",
     "decoder",
+    "features",
     "apps",
     "experiments",
     "cli",
