@@ -58,7 +58,7 @@ clean:
 .venv/installed: .venv/made $(SOURCES)
 	@echo "rampion: building and installing into .venv (the first time takes a minute)"
 	@if [ -d build ]; then find build -path '*/lib.*' -type f ! -name '*.so' -delete; fi
-	@$(PIP) $(call listed,requires)
+	@$(PIP) $$($(BIN)/python -Pc 'import sys; sys.path.append("packaging"); import backend; print(*backend.NEEDS)')
 	@$(PIP) --no-build-isolation '.[test]'
 	@touch $@
 

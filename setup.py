@@ -10,7 +10,6 @@ import os
 import shutil
 import subprocess
 import sys
-import sysconfig
 import zlib
 from pathlib import Path
 
@@ -18,6 +17,9 @@ import Cython
 from Cython.Build import cythonize
 from setuptools import Extension, find_packages, setup
 from setuptools.command.build_ext import build_ext
+
+sys.path.append(str(Path(__file__).parent / "packaging"))
+from backend import lacking  # noqa: E402
 
 CHECKED, TRACE = (os.environ.get(name) == "1" for name in ("RAMPION_CHECKED", "RAMPION_TRACE"))
 SANITIZE = os.environ.get("RAMPION_SANITIZE", "")
@@ -34,10 +36,13 @@ DIRECTIVES = {
 }
 # Every machine must compute the same bits: no -ffast-math, no -march, and no fused multiply-add (-ffp-contract=off).
 # -fno-math-errno only lets sqrt be one instruction, which IEEE 754 rounds correctly; exp, log and pow still call libm.
-COMMON = ["-ffp-contract=off", "-fno-math-errno", *(["-O1", "-g"] if CHECKED or SANITIZE else ["-O3"])]
+DEBUG = CHECKED or bool(SANITIZE)
+COMMON = ["-ffp-contract=off", "-fno-math-errno", *(["-O1", "-g"] if DEBUG else ["-O3", "-g0", "-fvisibility=hidden"])]
 SANITIZERS = [f"-fsanitize={SANITIZE}", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"] if SANITIZE else []
+STRIPPED = ["-Wl,-s"] if sys.platform == "linux" and not DEBUG else []  # symbols are a fifth of a module
 MACROS = [("CYTHON_TRACE", "1"), ("CYTHON_TRACE_NOGIL", "1")] if TRACE else []
-FLAGS = {"extra_compile_args": COMMON + SANITIZERS, "extra_link_args": SANITIZERS, "define_macros": MACROS}
+FLAGS = {"extra_compile_args": COMMON + SANITIZERS, "extra_link_args": SANITIZERS + STRIPPED, "define_macros": MACROS}
+MSVC = {"extra_compile_args": ["/O2", "/fp:precise"], "extra_link_args": []}  # instead of gcc's and clang's flags
 FLAGS["include_dirs"] = ["rampion/_core"]  # slab.h
 # Each combination builds in a folder of its own, so that none ever reuses what another has compiled.
 FOLDER = f"build/{zlib.crc32(repr((DIRECTIVES, FLAGS, Cython.__version__)).encode()):08x}"
@@ -45,10 +50,11 @@ FOLDER = f"build/{zlib.crc32(repr((DIRECTIVES, FLAGS, Cython.__version__)).encod
 
 class Build(build_ext):
     def build_extensions(self):
-        if not shutil.which(compiler := self.compiler.compiler[0]):
-            raise SystemExit(f"rampion: no C compiler: {compiler!r} was not found; install gcc or clang, or set CC")
-        if not Path(sysconfig.get_path("include"), "Python.h").exists():
-            raise SystemExit("rampion: Python.h was not found; install Python's headers (python3-dev or python3-devel)")
+        if sentence := lacking():
+            raise SystemExit(sentence)
+        if self.compiler.compiler_type == "msvc":
+            for module in self.extensions:
+                vars(module).update(MSVC)
         super().build_extensions()
 
     def copy_extensions_to_source(self):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
+import tomllib
 from importlib.metadata import files
 from pathlib import Path
 
@@ -61,7 +61,6 @@ def test_a_module_of_the_user_called_decoder_breaks_nothing(tmp_path):
     assert (done.stdout, done.stderr) == ("BlockDecoder\n", "")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("broken", "said"),
     [
@@ -69,22 +68,20 @@ def test_a_module_of_the_user_called_decoder_breaks_nothing(tmp_path):
         ("sysconfig.get_path = lambda *_: 'nowhere'", "Python.h was not found; install Python's headers (python3-dev"),
     ],
 )
-def test_what_a_build_lacks_is_one_sentence(tmp_path, broken, said):
-    pytest.importorskip("Cython")
-    shutil.copy(SETUP, tmp_path)
-    (tmp_path / "rampion" / "_core").mkdir(parents=True)
-    (tmp_path / "rampion" / "_core" / "empty.pyx").touch()
-    build = f"import os, runpy, sys, sysconfig; {broken}; sys.argv = ['setup.py', '-q', 'build_ext']"
-    done = subprocess.run(
-        [sys.executable, "-c", f"{build}; runpy.run_path('setup.py')"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+def test_what_a_build_lacks_is_said_before_anything_is_downloaded(broken, said):
+    ask = f"import os, sysconfig, backend; {broken}; backend.get_requires_for_build_wheel()"
+    done = run(ask, PYTHONPATH=str(SETUP.parent / "packaging"))
     assert done.returncode == 1
-    assert done.stderr.splitlines()[-1].startswith(f"rampion: {said}")
+    assert done.stderr.startswith(f"rampion: {said}")
+    assert done.stderr.count("\n") == 1
+
+
+def test_pip_asks_the_backend_before_it_downloads_anything():
+    """An sdist is refused at once, in one sentence, if nothing can be compiled."""
+    project = tomllib.loads((SETUP.parent / "pyproject.toml").read_text())
+    assert project["build-system"]["requires"] == []
+    said = run("import backend; print(backend.NEEDS)", PYTHONPATH=str(SETUP.parent / "packaging")).stdout
+    assert said == "['setuptools>=77', 'Cython>=3.1']\n"
 
 
 # .ci/run leaves the variables of a build set while it runs the suite on it; checks see lies before the sanitizer does.
