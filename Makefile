@@ -3,6 +3,7 @@
 # make test-full  all tests               make coverage   all tests, and which lines and branches they reach
 # make test-long  all tests on new random examples, ten times as many: for the night
 # make faults  kill, fill up, mutilate, flip bits, and count what was survived (FAULTS=some of them)
+# make wheels-check  build, repeat and try a wheel for every Python here (VERSIONS=some of them)
 # make clean   forget all that was built; PYTHON=… chooses the interpreter
 #
 # Everything is installed into .venv, and again only when a source has changed.
@@ -17,7 +18,7 @@ listed  = $(shell sed -n 's/^$(1) = \[\(.*\)\]$$/\1/p' pyproject.toml | tr -d ',
 SOURCES := setup.py pyproject.toml MANIFEST.in README.md LICENSE \
   $(shell find rampion decoder ! -name __pycache__ ! -name '*.pyc' ! -name '*.so')
 
-.PHONY: demo test test-full test-long coverage bench faults check clean
+.PHONY: demo test test-full test-long coverage bench faults check wheels-check clean
 
 demo: .venv/installed
 	@$(BIN)/rampion demo --out $(DEMO)
@@ -49,6 +50,10 @@ check: .venv/installed .venv/checkers
 	PATH=$(BIN):$$PATH cython-lint rampion decoder
 	$(BIN)/codespell
 	cd tests && ../$(BIN)/mypy --config-file ../pyproject.toml
+
+# One version: make wheels-check VERSIONS=3.12
+wheels-check: .venv/installed
+	@$(BIN)/python packaging/check_wheels.py $(VERSIONS)
 
 clean:
 	rm -rf .venv build dist *.egg-info rampion-demo

@@ -19,7 +19,7 @@ from setuptools import Extension, find_packages, setup
 from setuptools.command.build_ext import build_ext
 
 sys.path.append(str(Path(__file__).parent / "packaging"))
-from backend import lacking  # noqa: E402
+from backend import lacking
 
 CHECKED, TRACE = (os.environ.get(name) == "1" for name in ("RAMPION_CHECKED", "RAMPION_TRACE"))
 SANITIZE = os.environ.get("RAMPION_SANITIZE", "")
