@@ -13,7 +13,7 @@ from reproduced import asking
 
 from rampion.experiments.runners.inputs import Stock
 from rampion.experiments.scales import SCALES
-from rampion.runs.sets_run import Run
+from rampion.runs.sets_run import SetRun
 
 MOST = 500  # sentences of each text
 
@@ -23,7 +23,7 @@ def main() -> None:
     stock = Stock(options.out, SCALES["small"], options.corpus, options.pair, 1)
     corpus = stock.system.corpus
     for name in ("phrase", "word"):
-        run = Run.open(options.out / "rows" / f"swap-{name}" / "seed-1" / "run")
+        run = SetRun.open(options.out / "rows" / f"swap-{name}" / "seed-1" / "run")
         weights, decoder = run.keyed(run.chosen.iteration), stock.decoder(name, "SWAP")
         for said, text in (("lessons", stock.lessons), ("test", corpus.test)):
             lines = text.source.take(np.arange(min(MOST, len(text.source))))

@@ -29,7 +29,7 @@ from rampion.losses.ranking import COSTMARGIN, Ranking, Regression
 from rampion.metrics.bleu import ORDER, Bleu
 from rampion.metrics.judging import Stakes
 from rampion.metrics.tokens import Tokens, empty_table
-from rampion.optim.online_sgd import Room
+from rampion.optim.online_sgd import WorkArrays
 from rampion.sets.packed import Fresh, Slabs, _Room
 from rampion.store.candidates import Candidates, _Work
 from rampion.store.grouped import WORK, Part, _grouped
@@ -368,7 +368,7 @@ def rank_squares(load: Load) -> Race:
 
 def rank_race(load: Load, loss: Ranking | Regression) -> Race:
     weights, order = np.empty(load.slabs.awake + 1, np.float32), np.arange(len(load.slabs.truths))
-    room = Room.of(load.slabs)
+    room = WorkArrays.of(load.slabs)
 
     def prepare() -> tuple[Any, ...]:
         weights[:] = 0.0

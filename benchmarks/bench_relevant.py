@@ -22,7 +22,7 @@ from relevant_sets import PAPER, TRUTHS, RelevantSets
 
 from rampion import _kernels
 from rampion.losses.ranking import COSTMARGIN
-from rampion.optim.online_sgd import Here, OnlineSgd, Room, SetWeights
+from rampion.optim.online_sgd import Here, OnlineSgd, SetWeights, WorkArrays
 from rampion.sets.packed import Fresh, Slabs, numbering
 from rampion.store.keys import Keys
 
@@ -92,7 +92,7 @@ def train(slabs: Slabs) -> tuple[float, str]:
 
 
 def own(slabs: Slabs, portable: bool) -> Epoch:
-    room, none = Room.of(slabs), np.zeros(0)
+    room, none = WorkArrays.of(slabs), np.zeros(0)
 
     def epoch(order: Order, weights: Singles) -> int:
         return int(_kernels.rank(slabs, order, COSTMARGIN.packed, (GENTLE, 0.0), weights, none, portable, room)[1])

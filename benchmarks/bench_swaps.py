@@ -14,7 +14,7 @@ from reproduced import asking, score
 from rampion.experiments.papers.tillmann_zhang.binary import FEATURES, ORDERS, table_5
 from rampion.experiments.runners.inputs import Stock
 from rampion.experiments.scales import SCALES
-from rampion.runs.sets_run import Run
+from rampion.runs.sets_run import SetRun
 from rampion.sets.records import Keyed
 
 JUMPS = ("JumpOut", "JumpIn")
@@ -33,7 +33,7 @@ def main() -> None:
         own = {} if lm is None else {"LM": lm}
         told, learnt = list[str](), dict[str, Keyed]()
         for order in ORDERS:
-            run = Run.open(options.out / "rows" / folders[f"{order} {name}"] / "seed-1" / "run")
+            run = SetRun.open(options.out / "rows" / folders[f"{order} {name}"] / "seed-1" / "run")
             learnt[order] = run.keyed(run.chosen.iteration)
             for decoded in ORDERS:
                 decoder = stock.decoder(",".join([*own, features]), decoded)

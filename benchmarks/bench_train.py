@@ -16,15 +16,15 @@ from rampion.decoder.system import Settings, System
 from rampion.decoder.text.language import Language
 from relevant_sets import PAPER
 
-from rampion.runs.sets_run import Run
+from rampion.runs.sets_run import SetRun
 from rampion.training.recipes import RECIPES
-from rampion.training.relevant import Iteration, Lines, Text, train
+from rampion.training.relevant import Lines, SetIteration, Text, train
 
 INVENTED, HELD_OUT, REFERENCES = 50_000, 200, 4
 SHORT, WHOLE, THREADS = 2, 30, 2  # iterations
 
 
-def rows_of(corpus: Path, folder: Path, pairs: int) -> list[tuple[Iteration, float]]:
+def rows_of(corpus: Path, folder: Path, pairs: int) -> list[tuple[SetIteration, float]]:
     """The iterations of a short run, and the CPU seconds of each."""
     system = System.prepare(corpus, folder / "system", Settings(least=2), threads=THREADS)
     parts = system.corpus.train, system.corpus.dev, system.corpus.test
@@ -32,15 +32,15 @@ def rows_of(corpus: Path, folder: Path, pairs: int) -> list[tuple[Iteration, flo
     text = Text(learn.first(pairs), dev.first(HELD_OUT), test.first(HELD_OUT))
     decoder = system.decoder("LM,all", threads=THREADS)
     recipe = RECIPES["costmargin"].set(iterations=SHORT)
-    run = Run.begin(folder / "run", recipe.settings(), [], {"corpus": text.fingerprint})
-    rows: list[tuple[Iteration, float]] = []
+    rows: list[tuple[SetIteration, float]] = []
     stamps = [process_time()]
 
-    def record(row: Iteration) -> None:
+    def record(row: SetIteration) -> None:
         stamps.append(process_time())
         rows.append((row, stamps[-1] - stamps[-2]))
 
-    train(recipe, decoder, text, run, fixed={"LM": 0.1}, record=record, threads=THREADS)
+    run = SetRun.begin(folder / "run", recipe.settings(), [], {"corpus": text.fingerprint}, record)
+    train(recipe, decoder, text, run, fixed={"LM": 0.1}, threads=THREADS)
     return rows
 
 

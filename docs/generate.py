@@ -107,15 +107,15 @@ def shown(value: Any) -> str:
 
 
 def losses() -> str:
-    from rampion.losses.contrast import LOSSES
-    from rampion.losses.ranking import RANKINGS
+    from rampion.losses.contrast import Contrast
+    from rampion.losses.table import LOSSES
     from rampion.training.recipes import RECIPES, described
 
     rows = []
-    for name, loss in {**LOSSES, **RANKINGS}.items():
+    for name, loss in LOSSES.items():
         used = [recipe for recipe, row in RECIPES.items() if row.loss == loss]
         row = described(RECIPES[used[0]])
-        value = f"−{formula(loss.up)} + {formula(loss.down)}" if name in LOSSES else f"`{loss.formula}`"
+        value = f"−{formula(loss.up)} + {formula(loss.down)}" if isinstance(loss, Contrast) else f"`{loss.formula}`"
         rows.append([f"`{name}`", value, *sides(row), "yes" if loss.smooth else "no", code(used)])
     return table(["loss", "value of a list", "raises", "lowers", "smooth", "recipes"], rows)
 

@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from rampion.formats import load_weights as load_weights
     from rampion.formats import save_nbest as save_nbest
     from rampion.formats import save_weights as save_weights
-    from rampion.losses.contrast import LOSSES as LOSSES
+    from rampion.losses.table import LOSSES as LOSSES
     from rampion.metrics import Metric as Metric
     from rampion.metrics import metric as metric
     from rampion.store.candidates import Candidates as Candidates
@@ -87,7 +87,7 @@ _ROOMS = {
     "errors": ("FormatError", "InputError", "RampionError", "RecipeError", "StoreError", "TuningError"),
     "features": ("add_features",),
     "formats": ("load_nbest", "load_references", "load_runs", "load_weights", "save_nbest", "save_weights"),
-    "losses.contrast": ("LOSSES",),
+    "losses.table": ("LOSSES",),
     "metrics": ("Metric", "metric"),
     "store.candidates": ("Candidates",),
     "store.features": ("Features", "Weights"),

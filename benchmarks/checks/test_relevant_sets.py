@@ -11,7 +11,7 @@ from relevant_sets import DECODER, PAPER, TRUTHS, RelevantSets
 
 from rampion import _kernels
 from rampion.losses.ranking import COSTMARGIN
-from rampion.optim.online_sgd import Room
+from rampion.optim.online_sgd import WorkArrays
 from rampion.sets.packed import Fresh, Slabs, numbering
 
 SMALL = replace(PAPER, sentences=40, candidates=12, features=20_000)
@@ -53,7 +53,8 @@ def test_all_contestants_take_the_same_steps(name):
     epoch, order = peers[name](), np.random.default_rng(1).permutation(SMALL.sentences)
     theirs, ours = np.zeros((2, awake + 1), np.float32)
     for _ in range(3):
-        told = _kernels.rank(slabs, order, COSTMARGIN.packed, (rate, 0.0), ours, np.zeros(0), False, Room.of(slabs))
+        work = WorkArrays.of(slabs)
+        told = _kernels.rank(slabs, order, COSTMARGIN.packed, (rate, 0.0), ours, np.zeros(0), False, work)
         assert epoch(order, theirs) == told[1]
     assert margins(theirs, rows) == pytest.approx(margins(ours, rows), abs=1e-3)
 

@@ -125,7 +125,7 @@ cdef inline int move(
 
 
 def rank(
-    slabs, const row_t[::1] order, loss, step, small_t[::1] weights, real[::1] own, bint portable, room,
+    slabs, const row_t[::1] order, loss, step, small_t[::1] weights, real[::1] own, bint portable, work,
 ):
     """Take the weights through the segments of order; return the summed losses met, and how many visits moved.
 
@@ -137,9 +137,9 @@ def rank(
     cdef const int[::1] truths = slabs.truths
     cdef const real[::1] gains = slabs.gains, offsets = slabs.offsets, values = slabs.values
     cdef const id_t[::1] blob = slabs.blob
-    cdef small_t[::1] found = room.found, sums = room.sums, totals = room.totals
-    cdef key_t[::1] touched = room.touched
-    cdef real[::1] scores = room.scores, steps = room.steps
+    cdef small_t[::1] found = work.found, sums = work.sums, totals = work.totals
+    cdef key_t[::1] touched = work.touched
+    cdef real[::1] scores = work.scores, steps = work.steps
     cdef loss_t wanted = loss_t(loss[0], loss[3], loss[1], loss[2], loss[4])
     cdef real rate = step[0], decay = step[1], scale = 1.0, objective = 0.0
     cdef row_t turn, s, moved = 0

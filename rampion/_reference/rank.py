@@ -15,7 +15,7 @@ from rampion._reference.slab import Segment, fold
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rampion.optim.online_sgd import Room, Singles
+    from rampion.optim.online_sgd import Singles, WorkArrays
     from rampion.sets.packed import Slabs
     from rampion.store.lists import Offsets, Reals
 
@@ -30,7 +30,7 @@ def rank(
     weights: Singles,
     own: Reals,
     portable: bool,
-    room: Room,
+    work: WorkArrays,
 ) -> tuple[float, int]:
     """Take the weights through the segments of order; return the summed losses met, and how many visits moved.
 

@@ -30,8 +30,8 @@ from rampion.formats.files import replacing
 from rampion.metrics import metric as named
 from rampion.report.demonstrated import RESULTS
 from rampion.runs.folder import RunFolder
-from rampion.runs.lists_run import Loop
-from rampion.runs.sets_run import Run
+from rampion.runs.lists_run import ListRun
+from rampion.runs.sets_run import SetRun
 from rampion.store.text import Texts
 from rampion.threads import processors
 from rampion.training import loop, relevant
@@ -263,7 +263,7 @@ class Tour:
     # Training
 
     @cached_property
-    def tuned(self) -> Loop:
+    def tuned(self) -> ListRun:
         """The run of RAMPION on the dev text."""
         dev, start, decoder = self.dev, self.out / START, self.dense
         weight_files.write(start, decoder.initial)
@@ -272,9 +272,10 @@ class Tour:
         config = self.facts(DENSE_FEATURES) | {"recipe": "rampion", "source": source, "refs": refs}
         config |= {"weights": str(start), **recipe.settings()}
         facts = {"decoder": self.decoder(DENSE_FEATURES).fingerprint}
-        run = Loop.resume(
-            self.out / DENSE, config, [source, *refs, str(start)], facts, lambda row: self._told(row.decoded), FREE
-        )
+        inputs = [source, *refs, str(start)]
+        run = ListRun.resume(
+            self.out / DENSE, config, inputs, facts, lambda row: self._told(row.decoded), free=FREE
+        )  # fmt: skip
         arbiter = judge(Texts.from_strings(map(str, range(len(dev)))), dev.references, recipe.metric, recipe.alpha)
         learnt = loop.train(
             recipe,
@@ -292,25 +293,15 @@ class Tour:
         return run
 
     @cached_property
-    def trained(self) -> Run:
+    def trained(self) -> SetRun:
         """The run on relevant sets."""
         recipe = RECIPES["costmargin"].set(iterations=self.plan.iterations, rate=RATE)
         text = Text(*(Lines(one.source, one.references) for one in (self.lessons, self.dev, self.test)))
         config = self.facts(BINARY_FEATURES) | {"corpus": str(self.out / LESSONS), "recipe": "costmargin"}
         config |= {"fixed": [f"LM={LM}"], **recipe.settings()}
         facts = {"corpus": text.fingerprint, "decoder": self.binary.fingerprint}
-        run = Run.resume(self.out / BINARY, config, (), facts, FREE)
-        for row in run.rows:
-            self._told(row.dev)
-        relevant.train(
-            recipe,
-            self.binary,
-            text,
-            run,
-            fixed={"LM": LM},
-            threads=self.threads,
-            record=lambda row: self._told(row.dev),
-        )
+        run = SetRun.resume(self.out / BINARY, config, (), facts, lambda row: self._told(row.dev), free=FREE)
+        relevant.train(recipe, self.binary, text, run, fixed={"LM": LM}, threads=self.threads)
         return run
 
     def _told(self, score: float) -> None:

@@ -19,10 +19,10 @@ from rampion.arrays import fingerprint
 from rampion.errors import InputError, RecipeError
 from rampion.formats import references
 from rampion.protocols import Decoder
-from rampion.runs.lists_run import Loop
+from rampion.runs.lists_run import ListRun
 from rampion.store.features import Weights
 from rampion.store.text import Texts
-from rampion.training.loop import Iteration, Judged, answer, train
+from rampion.training.loop import Judged, ListIteration, answer, train
 from rampion.training.recipes import Recipe, looped, recipe_named
 from rampion.training.tuning import judge, policy_named
 
@@ -32,7 +32,7 @@ FREE = (
     "iterations", "executor",
 )  # fmt: skip
 
-Show = Callable[[str, Iteration], None]  # the metric's name, and what became of an iteration
+Show = Callable[[str, ListIteration], None]  # the metric's name, and what became of an iteration
 
 
 class Looped(NamedTuple):
@@ -43,7 +43,7 @@ class Looped(NamedTuple):
     signature: str
     iteration: int
     weights: str
-    rows: list[Iteration]
+    rows: list[ListIteration]
     best_on_dev: bool  # whether held-out text has chosen the iteration
 
 
@@ -64,14 +64,14 @@ def loop(task: TuneTask, wanted: LoopDecoder, show: Show) -> Looped:
         if start is None:
             raise RecipeError("a decoder command needs weights to begin with: a weight for each feature (--weights)")
 
-        def told(row: Iteration) -> None:
+        def told(row: ListIteration) -> None:
             bar.again()
             show(measure.name, row)
 
         facts = {"text": _print(text, held), "first weights": fingerprint(*start.features.names.arrays, start.vector)}
         config = wanted.asked() | _asked(task) | chosen.settings()
         given = task.out, config, _inputs(task), facts | {"decoder": identity}, told
-        run = Loop.resume(*given, FREE) if task.resume else Loop.begin(*given)
+        run = ListRun.resume(*given, free=FREE) if task.resume else ListRun.begin(*given)
         decoder: Decoder = found
         if task.executor:
             workers = stack.enter_context(team(task.executor, task.out))
@@ -86,7 +86,7 @@ def loop(task: TuneTask, wanted: LoopDecoder, show: Show) -> Looped:
     return _finished(run, task.recipe, chosen, text, tuned, chosen.keep == "dev" and held is not None)
 
 
-def _finished(run: Loop, name: str, chosen: Recipe, text: Judged, tuned: Weights, best_on_dev: bool) -> Looped:
+def _finished(run: ListRun, name: str, chosen: Recipe, text: Judged, tuned: Weights, best_on_dev: bool) -> Looped:
     """The run, closed with its answer."""
     measure = text.judge.metric
     rows = run.rows[: chosen.iterations]

@@ -19,7 +19,7 @@ from rampion.report import demonstrated, reproduced, swept, trained, tuned
 from rampion.report.explorer import CHOSEN, START, Judged, rounds
 from rampion.report.page import TOP, Page
 from rampion.runs.folder import RunFolder
-from rampion.runs.sets_run import Run
+from rampion.runs.sets_run import SetRun
 from rampion.store.features import Features
 from rampion.training.loop import absorbed
 from rampion.training.tuning import judge, policy_named, segments_of
@@ -41,7 +41,7 @@ def page_of(path: Path) -> Page:
     if (path / demonstrated.RESULTS).exists():
         return _demonstrated(path)
     if (path / "sets").is_dir():
-        run = Run.open(path)
+        run = SetRun.open(path)
         return trained.page(run, *_named(run))
     if (path / "table.json").exists():
         return swept.page(path, _trials(path / "table.json"))
@@ -59,14 +59,14 @@ def page_of(path: Path) -> Page:
 
 
 def _demonstrated(path: Path) -> Page:
-    dense, binary = RunFolder(path / "dense"), Run.open(path / "binary")
+    dense, binary = RunFolder(path / "dense"), SetRun.open(path / "binary")
     found = _parsed(path / demonstrated.RESULTS)
     if not isinstance(found, dict):
         raise StoreError(f"{path / demonstrated.RESULTS}: is damaged; make it again")
     return demonstrated.page(RunFolder(path), found, dense, *_judged(dense), binary, *_named(binary))
 
 
-def _named(run: Run) -> tuple[dict[str, TemplateRow], dict[str, WeightRow]]:
+def _named(run: SetRun) -> tuple[dict[str, TemplateRow], dict[str, WeightRow]]:
     """Templates and weights; without the decoder that names them, nothing."""
     try:
         inside = Inside(run, None, None)

@@ -9,7 +9,7 @@ import numpy as np
 
 from rampion.apps.inputs import order_of
 from rampion.errors import InputError, StoreError
-from rampion.runs.sets_run import Run
+from rampion.runs.sets_run import SetRun
 from rampion.store.text import Texts
 
 if TYPE_CHECKING:
@@ -35,12 +35,12 @@ class WeightRow(TypedDict):
     count: NotRequired[int]
 
 
-def run_of(path: str | None) -> Run | None:
+def run_of(path: str | None) -> SetRun | None:
     """The run of rampion train in this folder; None for any other file or folder."""
-    return Run.open(Path(path)) if path and Path(path, "sets").is_dir() else None
+    return SetRun.open(Path(path)) if path and Path(path, "sets").is_dir() else None
 
 
-def weights_of(run: Run, iteration: int | None) -> tuple[int, Keyed]:
+def weights_of(run: SetRun, iteration: int | None) -> tuple[int, Keyed]:
     """The iteration, unless it is given that which was chosen on the dev text, and its weights."""
     number = iteration or run.chosen.iteration
     if number > (count := len(run.rows)):
@@ -48,7 +48,7 @@ def weights_of(run: Run, iteration: int | None) -> tuple[int, Keyed]:
     return number, run.keyed(number)
 
 
-def decoder_of(run: Run) -> BlockDecoder:
+def decoder_of(run: SetRun) -> BlockDecoder:
     """The decoder that the run was trained with."""
     from rampion.decoder.system import Parts
 
@@ -67,7 +67,7 @@ def decoder_of(run: Run) -> BlockDecoder:
 class Inside:
     """What stands in the weights of a run, or of a group of templates only; names are made for what is shown."""
 
-    def __init__(self, run: Run, iteration: int | None, group: str | None) -> None:
+    def __init__(self, run: SetRun, iteration: int | None, group: str | None) -> None:
         from rampion.decoder.features.templates import NAMES, mask_of
 
         self.labels, self.run, self.decoder = NAMES, run, decoder_of(run)

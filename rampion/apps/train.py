@@ -20,12 +20,12 @@ from rampion.executors import Coordinator
 from rampion.protocols import KeyedDecoder
 from rampion.report.charts import check_name, write_lines
 from rampion.runs.folder import RunFolder
-from rampion.runs.sets_run import Run
+from rampion.runs.sets_run import SetRun
 from rampion.threads import processors
 from rampion.training.memory import need
 from rampion.training.policies import RelevantSets
 from rampion.training.recipes import Recipe, recipe_named
-from rampion.training.relevant import Frozen, Iteration, Lines, Text
+from rampion.training.relevant import Frozen, Lines, SetIteration, Text
 from rampion.training.relevant import train as learn
 
 # What may change when a run goes on.
@@ -33,7 +33,7 @@ FREE = ("corpus", "system", "iterations", "threads", "memory", "base_run", "exec
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 SCORES = "train", "dev", "test"
 
-Show = Callable[[Iteration], None]
+Show = Callable[[SetIteration], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +91,7 @@ class Trained(NamedTuple):
     dev: float
     test: float
     weights: str
-    rows: list[Iteration]
+    rows: list[SetIteration]
 
 
 def train(task: TrainTask, show: Show) -> Trained:
@@ -101,7 +101,7 @@ def train(task: TrainTask, show: Show) -> Trained:
     chosen, order = task.chosen(), order_of(task.reordering)
     limit, fixed = bytes_of(task.memory), dict(map(fixed_of, task.fixed))
     threads = task.threads or processors()
-    below = Run.open(task.base) if task.base else None
+    below = SetRun.open(task.base) if task.base else None
     frozen = below.keyed() if below else None
     features = ",".join([*(name for name in fixed if name not in task.features.split(",")), task.features])
     policy = cast("RelevantSets", chosen.policy)
@@ -120,15 +120,12 @@ def train(task: TrainTask, show: Show) -> Trained:
             progress=bar.tick,
         )  # fmt: skip
         facts = {"corpus": text.fingerprint, "decoder": keyed.fingerprint, "base": below and below.fingerprint}
-        given = task.asked(features, threads) | chosen.settings(), _files(task.corpus), facts
-        run = Run.resume(task.out, *given, FREE) if task.resume else Run.begin(task.out, *given)
-
-        def record(row: Iteration) -> None:
+        def record(row: SetIteration) -> None:
             bar.again()
             show(row)
 
-        for row in run.rows:
-            record(row)
+        given = task.out, task.asked(features, threads) | chosen.settings(), _files(task.corpus), facts, record
+        run = SetRun.resume(*given, free=FREE) if task.resume else SetRun.begin(*given)
         decoder: KeyedDecoder = keyed
         coordinator: Coordinator | None = None
         if task.executor:
@@ -138,8 +135,8 @@ def train(task: TrainTask, show: Show) -> Trained:
             if not task.executor.startswith("local"):  # threads of this process learn faster without files
                 coordinator = workers.coordinator
         learn(
-            chosen, decoder, text, run, fixed=fixed, base=frozen, record=record,
-            spill=None if fits else task.out, threads=threads, coordinator=coordinator,
+            chosen, decoder, text, run, fixed=fixed, base=frozen, spill=None if fits else task.out, threads=threads,
+            coordinator=coordinator,
         )  # fmt: skip
     return _finished(run, task.curves)
 
@@ -152,10 +149,10 @@ def _text(made: System, policy: RelevantSets, pairs: int | None) -> Text:
     return text._replace(learn=text.learn.first(pairs or len(text.learn.source)))
 
 
-def _finished(run: Run, curves: Path | None) -> Trained:
+def _finished(run: SetRun, curves: Path | None) -> Trained:
     """The answer of a run, kept in its folder."""
     best = run.chosen
-    path = str(run.weights(best.iteration))
+    path = str(run.file(best.iteration))
     run.folder.event("done", {"iteration": best.iteration, "dev": best.dev, "test": best.test, "weights": path})
     if curves:
         write_lines(curves, {name: [(row.iteration, getattr(row, name)) for row in run.rows] for name in SCORES})

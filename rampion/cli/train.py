@@ -13,7 +13,7 @@ from rampion.cli import options as opt
 from rampion.cli.panels import DECODER
 
 if TYPE_CHECKING:
-    from rampion.training.relevant import Iteration
+    from rampion.training.relevant import SetIteration
 
 EXAMPLE = """
 [bold]Examples[/bold]
@@ -92,7 +92,7 @@ def train(
     )
 
 
-def _cells(row: Iteration) -> list[str]:
+def _cells(row: SetIteration) -> list[str]:
     """The row of the table."""
     epochs = len(row.moved)
     return [

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rampion.apps.tune import Compared, TunedRun, TuneTask
     from rampion.metrics import Metric
     from rampion.training.comparison import Trial
-    from rampion.training.loop import Iteration, Round
+    from rampion.training.loop import ListIteration, Round
     from rampion.training.tuning import Tuned
 
 EXAMPLE = """
@@ -122,11 +122,11 @@ def _rounds(as_json: bool) -> Callable[[str, Round], None]:
     return show
 
 
-def _iterations(as_json: bool) -> Callable[[str, Iteration], None]:
+def _iterations(as_json: bool) -> Callable[[str, ListIteration], None]:
     """A table whose rows are printed as iterations come."""
     lines: list[console.Live] = []
 
-    def show(metric: str, row: Iteration) -> None:
+    def show(metric: str, row: ListIteration) -> None:
         if not lines:
             columns = {"iter": 4, metric: 9, "learnt": 9, **({} if row.dev is None else {"dev": 9}), "moved": 9}
             columns |= {"candidates": 10, "decode s": 8, "learn s": 7}
@@ -169,7 +169,7 @@ def _show_comparison(found: Compared, as_json: bool) -> None:
     typer.echo(f"wrote {found.table} and a folder for every run")
 
 
-def _cells(row: Iteration) -> list[str]:
+def _cells(row: ListIteration) -> list[str]:
     """The row of the table."""
     scores = [row.decoded, row.learnt, *([row.dev] if row.dev is not None else [])]
     learning = sum(row.seconds[part] for part in ("merging", "judging", "learning"))

@@ -134,25 +134,3 @@ class Pinned(Sided):
 
     def stances(self, stakes: Stakes) -> tuple[Stance, Stance]:
         return Stance(self.mass, -1.0, self.mass), self.down.stance(stakes)
-
-
-LOSSES: dict[str, Loss] = {      # raise the score of …           lower the score of …
-    "ramp1":            Contrast(up=MODEL,                        down=FEAR),
-    "ramp2":            Contrast(up=HOPE,                         down=MODEL),
-    "ramp3":            Contrast(up=HOPE,                         down=FEAR),
-    "soft-ramp1":       Contrast(up=MODEL.soft(),                 down=FEAR.soft()),
-    "soft-ramp2":       Contrast(up=HOPE.soft(),                  down=MODEL.soft()),
-    "soft-ramp3":       Contrast(up=HOPE.soft(),                  down=FEAR.soft()),
-    "soft-hope-ramp3":  Contrast(up=HOPE.soft(),                  down=FEAR),
-    "soft-fear-ramp3":  Contrast(up=HOPE,                         down=FEAR.soft()),
-    "perceptron":       Contrast(up=REFERENCE,                    down=MODEL),
-    "kbest-perceptron": Contrast(up=ORACLE,                       down=MODEL),
-    "gamma-perceptron": Contrast(up=Side(tilt=-10.0),             down=MODEL),
-    "oracle-worst":     Contrast(up=ORACLE,                       down=Side(tilt=+1.0, where="worst")),
-    "hinge":            Contrast(up=REFERENCE,                    down=FEAR),
-    "softmax-margin":   Contrast(up=REFERENCE,                    down=FEAR.soft()),
-    "log":              Contrast(up=REFERENCE,                    down=MODEL.soft()),
-    "latent-log":       Contrast(up=REFERENCE.soft(),             down=MODEL.soft()),
-    "och-ney":          Contrast(up=ORACLE,                       down=MODEL.soft()),
-    "hope-log":         Contrast(up=HOPE,                         down=MODEL.soft()),
-}  # fmt: skip

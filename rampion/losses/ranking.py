@@ -11,7 +11,7 @@ of the derivative is part of the rate, and gains are those that were recorded (S
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
@@ -119,12 +119,3 @@ COSTMARGIN = Ranking()  # eq. 7
 FIXED = Ranking(squared=False)  # Table II with the sign of its selection mended
 LITERAL = Ranking(squared=False, sense=-1)  # Table II as printed
 PERCEPTRON = Ranking(margin=0.0, staked=False, squared=False)  # Table III
-
-RANKINGS: dict[str, Ranking | Regression] = {
-    "costmargin": COSTMARGIN,
-    "costmargin-fixed": FIXED,
-    "costmargin-literal": LITERAL,
-    "costmargin-all": replace(COSTMARGIN, every=True),
-    "set-perceptron": PERCEPTRON,
-    "regression": Regression(),
-}

@@ -59,7 +59,7 @@ class SetBatch(Protocol):
         ...
 
 
-class Room(NamedTuple):
+class WorkArrays(NamedTuple):
     """Work arrays for the largest segment, each an allocation of its own, so that a sanitizer sees any overrun."""
 
     found: Singles  # the weights of its places, which are no more than the words of its blob
@@ -70,7 +70,7 @@ class Room(NamedTuple):
     steps: Reals
 
     @classmethod
-    def of(cls, slabs: Slabs) -> Room:
+    def of(cls, slabs: Slabs) -> WorkArrays:
         words = int(np.diff(slabs.bounds).max(initial=0)) // 64 + 1
         places = max(1, int(np.diff(slabs.starts).max(initial=0)))
         return cls(
@@ -92,7 +92,7 @@ class Here:
         slabs, segments = self.slabs, len(self.slabs.bounds) - 1
         prove(slabs.awake, slabs.width, weights)
         parts = [SetWeights(paged(weights.places), weights.own.copy()) for _ in range(solver.shards)]
-        rooms = [Room.of(slabs) for _ in parts]
+        rooms = [WorkArrays.of(slabs) for _ in parts]
 
         def run(shard: int, order: Offsets) -> SetWeights:
             return solver.epoch(loss, slabs, order, parts[shard], rooms[shard])
@@ -171,11 +171,13 @@ class OnlineSgd(Solver[SetBatch, SetWeights]):
         random = np.random.default_rng((self.seed, iteration, epoch))
         return (self._order(random, *span) for span in self.spans(segments))
 
-    def epoch(self, loss: PackedLoss, slabs: Slabs, order: Offsets, weights: SetWeights, room: Room) -> SetWeights:
+    def epoch(
+        self, loss: PackedLoss, slabs: Slabs, order: Offsets, weights: SetWeights, work: WorkArrays
+    ) -> SetWeights:
         """Run the segments in this order. The arrays of `weights` are changed in place."""
         places, own, *_ = weights
         step = self.rate, self.rate * self.l2
-        met = _kernels.rank(slabs, order, loss, step, places, own, False, room)
+        met = _kernels.rank(slabs, order, loss, step, places, own, False, work)
         return SetWeights(places, own, *met)
 
     def _order(self, random: np.random.Generator, start: int, end: int) -> Offsets:

@@ -30,7 +30,7 @@ from rampion.report.trained import curves as set_curves
 from rampion.report.trained import iterations, weights_of
 from rampion.report.tuned import before, curves
 from rampion.runs.folder import RunFolder
-from rampion.runs.sets_run import Run
+from rampion.runs.sets_run import SetRun
 
 Results = Mapping[str, Any]
 
@@ -56,7 +56,7 @@ BINARY = (
 
 
 def page(
-    folder: RunFolder, results: Results, dense: RunFolder, judged: Judged | None, why: str, binary: Run,
+    folder: RunFolder, results: Results, dense: RunFolder, judged: Judged | None, why: str, binary: SetRun,
     templates: Results, weights: Results,
 ) -> Page:  # fmt: skip
     """The page. `judged` and `why` are as in tuned.page, `templates` and `weights` as in trained.page."""

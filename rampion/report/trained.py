@@ -9,13 +9,13 @@ from typing import Any
 from rampion.report.charts import Line, bar, chart, charts
 from rampion.report.markup import Section, number, section, table, tag
 from rampion.report.page import Page, made, spent
-from rampion.runs.sets_run import Run
-from rampion.training.relevant import Iteration
+from rampion.runs.sets_run import SetRun
+from rampion.training.relevant import SetIteration
 
 Table = Mapping[str, Mapping[str, Any]]
 
 
-def page(run: Run, templates: Table, weights: Table) -> Page:
+def page(run: SetRun, templates: Table, weights: Table) -> Page:
     """The page. `templates` and `weights` are those that `rampion weights` shows for the chosen iteration."""
     rows, best, config = run.rows, run.chosen, run.folder.config
     return Page(
@@ -34,11 +34,11 @@ def page(run: Run, templates: Table, weights: Table) -> Page:
     )  # fmt: skip
 
 
-def _lines(rows: Sequence[Iteration], **names: str) -> list[Line]:
+def _lines(rows: Sequence[SetIteration], **names: str) -> list[Line]:
     return [Line(label, [(row.iteration, getattr(row, name)) for row in rows]) for name, label in names.items()]
 
 
-def curves(rows: Sequence[Iteration]) -> Section | None:
+def curves(rows: Sequence[SetIteration]) -> Section | None:
     x = "iteration"
     epochs = [Line(f"iteration {row.iteration}", list(enumerate(row.objective, 1))) for row in (rows[0], rows[-1])]
     return section(
@@ -52,7 +52,7 @@ def curves(rows: Sequence[Iteration]) -> Section | None:
     )  # fmt: skip
 
 
-def iterations(rows: Sequence[Iteration]) -> Section | None:
+def iterations(rows: Sequence[SetIteration]) -> Section | None:
     head = ["iteration", "gain", "train", "dev", "test", "features", "candidates", "fresh"]
     cells = [
         [str(row.iteration), *(number(x, 2) for x in (100 * row.gain, row.train, row.dev, row.test)),

@@ -51,14 +51,6 @@ class RunFolder:
         return folder
 
     @classmethod
-    def start(
-        cls, path: Path, config: Mapping[str, Any], inputs: Iterable[str], facts: Mapping[str, Any] | None = None
-    ) -> RunFolder:
-        """As begin, where no run has begun yet."""
-        cls(path).refuse_begun()
-        return cls.begin(path, config, inputs, facts)
-
-    @classmethod
     def resume(
         cls,
         path: Path,
@@ -67,7 +59,7 @@ class RunFolder:
         facts: Mapping[str, Any],
         free: Collection[str],
     ) -> RunFolder:
-        """The run as it was left, which had the same settings but for the free ones; or a new one if it never began."""
+        """The run as it was left, which had the same settings except for the free ones; a new one if there is none."""
         folder = cls(path)
         if not folder.begun:
             return cls.begin(path, config, inputs, facts)
@@ -77,13 +69,18 @@ class RunFolder:
         return folder
 
     def refuse_begun(self) -> None:
-        """Raise InputError if the folder holds a run."""
-        if self.begun:
+        """Raise InputError if the folder holds a run with results."""
+        if self.holds_results:
             raise InputError(f"{self.path}: holds a run already; go on with it (--resume), or name another folder")
 
     @property
     def begun(self) -> bool:
         return (self.path / "manifest.json").exists()
+
+    @property
+    def holds_results(self) -> bool:
+        """Whether anything would be lost with the run: it has begun, and something has happened."""
+        return self.begun and (bool(self.events) or any(self.path.glob("lists/*.store")))
 
     def prove(self, config: Mapping[str, Any], facts: Mapping[str, Any], free: Collection[str]) -> None:
         """Raise InputError unless the run was begun with this; settings that are free may have changed."""

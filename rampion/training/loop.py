@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import NamedTuple, Protocol, cast
+from typing import NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +14,7 @@ from rampion.errors import InputError, RampionError, RecipeError, TuningError
 from rampion.losses.contrast import MODEL, ORACLE, WORST, Contrast
 from rampion.losses.expectation import Expectation
 from rampion.metrics.judging import Batch, Judge
-from rampion.protocols import Decoder, ListPolicy, Policy
+from rampion.protocols import Decoder, ListPolicy
 from rampion.store.candidates import Candidates
 from rampion.store.features import Features, Weights
 from rampion.store.text import Texts
@@ -26,6 +25,9 @@ from rampion.training.recipes import Recipe, of_form
 from rampion.training.sharded import Sharded, expectation
 
 Reals = NDArray[np.float64]
+Row = TypeVar("Row", bound="Iteration")
+RowOut = TypeVar("RowOut", bound="Iteration", covariant=True)
+W = TypeVar("W")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,18 +83,94 @@ def absorbed(policy: ListPolicy, runs: Sequence[Candidates]) -> Candidates:
     return kept
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Iteration:
-    """What one decoding, and the learning from its lists, came to."""
+    """What came of one iteration, whatever it learnt from."""
 
     iteration: int
+    dev: float | None  # the score on the dev text of what the decoder then puts first
+    candidates: int  # learnt from
+    seconds: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListIteration(Iteration):
+    """What came of one decoding, and of learning from its lists."""
+
     decoded: float  # the score of what the decoder puts first
     learnt: float  # the score of what the weights choose among the candidates after learning
-    dev: float | None  # the score of what the decoder then puts first on the dev text
     moved: float
     listed: int  # candidates of the decoder
-    candidates: int  # those that the policy has kept
-    seconds: dict[str, float]
+
+
+class Journal(Protocol[Row, W]):
+    """The iterations that are done, so that a run that was stopped can go on."""
+
+    @property
+    def rows(self) -> list[Row]: ...
+
+    def weights(self, iteration: int) -> W: ...
+
+    def keep(self, row: Row, weights: W) -> None: ...
+
+
+class ListJournal(Journal[ListIteration, Weights], Protocol):
+    """A journal that keeps lists, too."""
+
+    def lists(self, iteration: int, decode: Callable[[], Candidates]) -> Candidates:
+        """The lists of an iteration, which are decoded if they are not known."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryJournal:
+    """The journal of a run that will not go on."""
+
+    rows: list[ListIteration] = field(default_factory=list)
+    ends: list[Weights] = field(default_factory=list)
+
+    def lists(self, iteration: int, decode: Callable[[], Candidates]) -> Candidates:
+        return decode()
+
+    def weights(self, iteration: int) -> Weights:
+        return self.ends[iteration - 1]
+
+    def keep(self, row: ListIteration, weights: Weights) -> None:
+        self.rows.append(row)
+        self.ends.append(weights)
+
+
+class Steps(Protocol[RowOut, W]):
+    """The steps of an iteration, for lists or for relevant sets."""
+
+    def decode(self, iteration: int, clock: Clock) -> None:
+        """Have the candidates that this iteration learns from: those that the policy keeps."""
+        ...
+
+    def solve(self, iteration: int, clock: Clock) -> W:
+        """The weights that are learnt from them."""
+        ...
+
+    def row(self, iteration: int, learnt: W, clock: Clock) -> RowOut:
+        """What these weights are worth."""
+        ...
+
+    def settled(self, iteration: int) -> bool:
+        """Whether further iterations would bring nothing new."""
+        ...
+
+
+def iterate(iterations: int, steps: Steps[Row, W], journal: Journal[Row, W]) -> None:
+    """The one loop of all training with a decoder: decode, solve, record, until all iterations are in the journal."""
+    for iteration in range(1, iterations + 1):
+        clock = Clock()
+        with _told(iteration):
+            steps.decode(iteration, clock)
+            if iteration > len(journal.rows):
+                learnt = steps.solve(iteration, clock)
+                journal.keep(steps.row(iteration, learnt, clock), learnt)
+        if steps.settled(iteration):
+            break
 
 
 class Judged(NamedTuple):
@@ -106,37 +184,72 @@ class Judged(NamedTuple):
         return leading(self.judge, decoded(decoder, self.segments, weights, 1))
 
 
-class Journal(Protocol):
-    """What is known of the iterations that are done, so that who was stopped can go on."""
+class ListSteps:
+    """Lists in memory: each iteration decodes with the weights of the one before, and learns from what is kept (S4)."""
 
-    @property
-    def rows(self) -> list[Iteration]: ...
+    def __init__(
+        self, recipe: Recipe, decoder: Decoder, text: Judged, start: Weights, record: Record, dev: Judged | None,
+        journal: ListJournal, lenient: bool,
+    ) -> None:  # fmt: skip
+        self.recipe, self.decoder, self.text, self.dev = recipe, decoder, text, dev
+        self.start, self.record, self.journal, self.lenient = start, record, journal, lenient
+        self.known: Candidates | None = None  # what was kept before this iteration
+        self.kept: Candidates | None = None
+        self.first: Features | None = None  # of the first lists
+        self.ends = list[Weights]()  # the weights that iterations began with
 
-    def lists(self, iteration: int, decode: Callable[[], Candidates]) -> Candidates:
-        """The lists of an iteration, which are decoded if they are not known."""
-        ...
+    def decode(self, iteration: int, clock: Clock) -> None:
+        self.ends.append(self.journal.weights(iteration - 1) if iteration > 1 else self.start)
+        with clock("decoding"):
+            self.fresh = self.journal.lists(iteration, self._decoded)
+        self.first = self.first or self.fresh.features
+        with clock("merging"):
+            policy = cast(ListPolicy, self.recipe.policy)
+            self.known, self.kept = self.kept, policy.absorb(self.kept, self.fresh, iteration)
 
-    def weights(self, iteration: int) -> Weights: ...
+    def solve(self, iteration: int, clock: Clock) -> Weights:
+        kept, lenient = cast(Candidates, self.kept), self.lenient or iteration > 1
+        with clock("judging"):
+            self.before = leading(self.text.judge, self.fresh)
+            history = tuple(earlier.onto(kept.features, lenient=True) for earlier in self.ends[1:-1])
+            batch = replace(self.text.judge.batch(kept), history=history)
+        with clock("learning"):
+            recipe = self.recipe.anew(iteration)
+            learnt = learn(recipe, batch, self.ends[-1], self.start, self.record, iteration, lenient=lenient)
+            self.after = batch.corpus_score(MODEL.picks(batch.stakes, batch.scores(learnt.vector)))
+            return learnt.over(self.ends[-1])
 
-    def keep(self, row: Iteration, weights: Weights) -> None: ...
+    def row(self, iteration: int, learnt: Weights, clock: Clock) -> ListIteration:
+        with clock("testing"):
+            dev = self.dev.score(self.decoder, learnt) if self.dev else None
+        return ListIteration(
+            iteration=iteration, dev=dev, candidates=cast(Candidates, self.kept).size, seconds=dict(clock),
+            decoded=self.before, learnt=self.after, moved=float(np.linalg.norm(_change(self.ends[-1], learnt))),
+            listed=self.fresh.size,
+        )  # fmt: skip
 
+    def settled(self, iteration: int) -> bool:
+        if not self.recipe.still:
+            return False
+        if isinstance(self.recipe.policy, Merge) and self.known and self.kept and self.known.size == self.kept.size:
+            return True
+        change = _change(self.ends[-1], self.journal.weights(iteration))
+        return bool(np.abs(change).max(initial=0.0) < self.recipe.still)
 
-@dataclass(frozen=True, slots=True)
-class Memory:
-    """The journal of those who do not mean to go on."""
-
-    rows: list[Iteration] = field(default_factory=list)
-    ends: list[Weights] = field(default_factory=list)
-
-    def lists(self, iteration: int, decode: Callable[[], Candidates]) -> Candidates:
-        return decode()
-
-    def weights(self, iteration: int) -> Weights:
-        return self.ends[iteration - 1]
-
-    def keep(self, row: Iteration, weights: Weights) -> None:
-        self.rows.append(row)
-        self.ends.append(weights)
+    def _decoded(self) -> Candidates:
+        """The decoder's lists. They must have the features that the first lists had, which then were somewhere."""
+        lists = decoded(self.decoder, self.text.segments, self.ends[-1], self.recipe.k)
+        # A single segment proves nothing: its candidates may share any sparse feature.
+        if self.first is not None and len(self.text.segments) > 1:
+            for now, then, told in (
+                (lists.features, self.first, "every candidate has the feature {}, which none had in iteration 1"),
+                (self.first, lists.features, "no candidate has the feature {}, which every one had in iteration 1"),
+            ):
+                for name in now.names.take(np.arange(now.width)):
+                    if name not in then.ids:
+                        where = f"segments {lists.segments[0]} to {lists.segments[len(self.text.segments) - 1]}"
+                        raise InputError(f"{where}: {told.format(name)}; a decoder must keep its features")
+        return lists
 
 
 def train(
@@ -148,51 +261,21 @@ def train(
     record: Record = ignore,
     *,
     dev: Judged | None = None,
-    journal: Journal | None = None,
+    journal: ListJournal | None = None,
     lenient: bool = False,
 ) -> Weights:
     """Decode, learn, and decode again; the answer is the last weights, or those best on dev (S4)."""
-    if recipe.base == "listed":
+    if of_form(recipe, "lists").base == "listed":
         raise RecipeError(
             "base='listed' adds to the totals of fixed lists; with a decoder choose base='start' or 'none'"
         )
-    run: Journal = journal or Memory()
-    policy = cast(ListPolicy, of_form(recipe, "lists").policy)
-    first: Features | None = None
-    kept: Candidates | None = None
-    ends = [start]
-    for iteration in range(1, recipe.iterations + 1):
-        clock, weights = Clock(), ends[-1]
-        with _told(iteration):
-            with clock("decoding"):
-                fresh = run.lists(iteration, partial(_decoded, decoder, segments, weights, recipe.k, first))
-            first = first or fresh.features
-            with clock("merging"):
-                known, kept = kept, policy.absorb(kept, fresh, iteration)
-            if iteration > len(run.rows):
-                with clock("judging"):
-                    before = leading(judge, fresh)
-                    history = tuple(earlier.onto(kept.features, lenient=True) for earlier in ends[1:-1])
-                    batch = replace(judge.batch(kept), history=history)
-                with clock("learning"):
-                    turn = recipe.anew(iteration)
-                    learnt = learn(turn, batch, weights, start, record, iteration, lenient=lenient or iteration > 1)
-                    after = batch.corpus_score(MODEL.picks(batch.stakes, batch.scores(learnt.vector)))
-                    learnt = learnt.over(weights)
-                with clock("testing"):
-                    tested = dev.score(decoder, learnt) if dev else None
-                moved = float(np.linalg.norm(_change(weights, learnt)))
-                row = Iteration(iteration, before, after, tested, moved, fresh.size, kept.size, dict(clock))
-                run.keep(row, learnt)
-        ends.append(run.weights(iteration))
-        if recipe.still and (
-            _full(recipe.policy, known, kept) or np.abs(_change(*ends[-2:])).max(initial=0.0) < recipe.still
-        ):
-            break
-    return ends[answer(recipe, run.rows[:iteration], judge.metric.higher_is_better)]
+    run: ListJournal = journal or MemoryJournal()
+    steps = ListSteps(recipe, decoder, Judged(segments, judge), start, record, dev, run, lenient)
+    iterate(recipe.iterations, steps, run)
+    return run.weights(answer(recipe, run.rows[: len(steps.ends)], judge.metric.higher_is_better))
 
 
-def answer(recipe: Recipe, rows: Sequence[Iteration], higher_is_better: bool) -> int:
+def answer(recipe: Recipe, rows: Sequence[ListIteration], higher_is_better: bool) -> int:
     """The iteration whose weights are the answer: the last, or the first of those best on dev."""
     if recipe.keep == "last" or rows[-1].dev is None:
         return len(rows)
@@ -209,29 +292,8 @@ def leading(judge: Judge, lists: Candidates) -> float:
     return float(judge.metric.total_score(judge.metric.statistics(said, bounds, references, columns).sum(axis=0)))
 
 
-def _decoded(decoder: Decoder, segments: Texts, weights: Weights, k: int, first: Features | None) -> Candidates:
-    """The decoder's lists, which have the features that they first had: one that is everywhere was somewhere then."""
-    lists = decoded(decoder, segments, weights, k)
-    # A single segment proves nothing: its candidates may share any sparse feature.
-    if first is not None and len(segments) > 1:
-        for now, then, told in (
-            (lists.features, first, "every candidate has the feature {}, which none had in iteration 1"),
-            (first, lists.features, "no candidate has the feature {}, which every one had in iteration 1"),
-        ):
-            for name in now.names.take(np.arange(now.width)):
-                if name not in then.ids:
-                    where = f"segments {lists.segments[0]} to {lists.segments[len(segments) - 1]}"
-                    raise InputError(f"{where}: {told.format(name)}; a decoder must keep its features")
-    return lists
-
-
 def _change(before: Weights, after: Weights) -> Reals:
     return after.vector - before.onto(after.features, lenient=True)
-
-
-def _full(policy: Policy, known: Candidates | None, kept: Candidates) -> bool:
-    """Whether decoding has brought nothing that was not known."""
-    return isinstance(policy, Merge) and known is not None and known.size == kept.size
 
 
 @contextmanager

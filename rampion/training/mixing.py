@@ -27,7 +27,7 @@ from rampion.executors.tasks import kept
 from rampion.formats import container
 from rampion.losses.ranking import PackedLoss
 from rampion.optim import online_sgd
-from rampion.optim.online_sgd import OnlineSgd, Reals, Room, SetBatch, SetWeights, Singles, Walk, paged, prove
+from rampion.optim.online_sgd import OnlineSgd, Reals, SetBatch, SetWeights, Singles, Walk, WorkArrays, paged, prove
 from rampion.sets import files
 from rampion.sets.files import Part, Sets
 from rampion.sets.records import Ids
@@ -186,7 +186,7 @@ class _Shard:
             self.packed.take(name, part.records, numbers)
             part.release()
         self.parts, self.numbers = [inputs[name].name for name in names], inputs["numbers"].name
-        self.room = Room.of(self.packed.slabs)
+        self.room = WorkArrays.of(self.packed.slabs)
 
 
 @dataclass(slots=True)

@@ -9,10 +9,11 @@ from typing import Any, Literal, Self, cast
 import numpy as np
 
 from rampion.errors import RecipeError
-from rampion.losses.contrast import LOSSES, MODEL, Contrast, Side
+from rampion.losses.contrast import MODEL, Contrast, Side
 from rampion.losses.expectation import ExpectedBleu, Risk
 from rampion.losses.pairwise import Pairs
-from rampion.losses.ranking import RANKINGS, Ranking, Regression
+from rampion.losses.ranking import Ranking, Regression
+from rampion.losses.table import LOSSES
 from rampion.optim.mert import CorpusScore, LineSearch
 from rampion.optim.mira import BatchMira
 from rampion.optim.online_sgd import OnlineSgd
@@ -258,7 +259,7 @@ RECIPES = {
     "rampion":          Recipe(LOSSES["ramp3"],            _ssd(),                               Replace(), cite="gimpel2012", note="A1: Algorithm 1"),
     "rampion-merge":    Recipe(LOSSES["ramp3"],            _ssd(),                               Merge(), origin="zero", iterations=30, cite="gimpel2012", note="A2: as co-released in cdec, but for the cost: merged lists, L2 towards 0"),
     "rampion-mira":     Recipe(LOSSES["ramp3"],            Cccp(Descent(Mira(0.01), epochs=5)),  Replace(), cite="gimpel2012", note="A3: passive-aggressive steps inside CCCP, sec. 3.1"),
-    "ramp1":            Recipe(LOSSES["ramp1"],            _ssd(),                               Replace(), cite="gimpel2012", note="A4: eq. 6; knows no oracle and is expected to fail"),
+    "ramp1":            Recipe(LOSSES["ramp1"],            _ssd(),                               Replace(), cite="gimpel2012", note="A4: eq. 6; no good candidate is raised, so it is expected to fail"),
     "ramp2":            Recipe(LOSSES["ramp2"],            _ssd(),                               Replace(), cite="gimpel2012", note="A5: eq. 7"),
     "soft-ramp1":       Recipe(LOSSES["soft-ramp1"],       Lbfgs(l2=1.0),                        Merge(),   still=1e-5,cite="gimpel2012", note="A6: the Jensen risk bound, sec. 3.4"),
     "soft-ramp2":       Recipe(LOSSES["soft-ramp2"],       Lbfgs(l2=1.0),                        Merge(),   still=1e-5,cite="gimpel2012", note="A7: sec. 3.4"),
@@ -292,14 +293,14 @@ RECIPES = {
     "xbleu-lbfgs":      Recipe(ExpectedBleu(),             Lbfgs(l2=2e-6, steps=40),            Fixed(), **_XBLEU, note="L-BFGS, which the paper does not try"),
     "xbleu-fobos":      Recipe(ExpectedBleu(),             _ascent(AdaGrad(0.003, l1=1e-4), l2=0.0), Fixed(), **_XBLEU, note="D6: AdaGrad with L1 by its proximal step (duchi2011)"),
 
-    "costmargin":         Recipe(RANKINGS["costmargin"],         OnlineSgd(),          RelevantSets(), **_SETS, note="B1: eq. 7"),
-    "costmargin-fixed":   Recipe(RANKINGS["costmargin-fixed"],   OnlineSgd(),          RelevantSets(), **_SETS, note="B1: Table II with its selection mended"),
-    "costmargin-literal": Recipe(RANKINGS["costmargin-literal"], OnlineSgd(),          RelevantSets(), **_SETS, note="B1: Table II as printed, which takes the least violating alternative"),
-    "costmargin-all":     Recipe(RANKINGS["costmargin-all"],     OnlineSgd(),          RelevantSets(), **_SETS, note="B1: eq. 5, all truths and not the best one alone"),
-    "set-perceptron":     Recipe(RANKINGS["set-perceptron"],     OnlineSgd(),          RelevantSets(), **_SETS, note="B4: footnote 1"),
-    "costmargin-dense":   Recipe(RANKINGS["costmargin"],         OnlineSgd(rate=1e-5), _DENSE,         **_SETS, note="B2: Tables VI and VII"),
-    "perceptron-dense":   Recipe(RANKINGS["set-perceptron"],     OnlineSgd(rate=1e-5), _DENSE,         **_SETS, note="B3: Table III"),
-    "regression":         Recipe(RANKINGS["regression"],         OnlineSgd(),          RelevantSets(), **_SETS, note="B8: the simpler idea that the paper rejects"),
+    "costmargin":         Recipe(LOSSES["costmargin"],         OnlineSgd(),          RelevantSets(), **_SETS, note="B1: eq. 7"),
+    "costmargin-fixed":   Recipe(LOSSES["costmargin-fixed"],   OnlineSgd(),          RelevantSets(), **_SETS, note="B1: Table II with its selection mended"),
+    "costmargin-literal": Recipe(LOSSES["costmargin-literal"], OnlineSgd(),          RelevantSets(), **_SETS, note="B1: Table II as printed, which takes the least violating alternative"),
+    "costmargin-all":     Recipe(LOSSES["costmargin-all"],     OnlineSgd(),          RelevantSets(), **_SETS, note="B1: eq. 5, all truths and not the best one alone"),
+    "set-perceptron":     Recipe(LOSSES["set-perceptron"],     OnlineSgd(),          RelevantSets(), **_SETS, note="B4: footnote 1"),
+    "costmargin-dense":   Recipe(LOSSES["costmargin"],         OnlineSgd(rate=1e-5), _DENSE,         **_SETS, note="B2: Tables VI and VII"),
+    "perceptron-dense":   Recipe(LOSSES["set-perceptron"],     OnlineSgd(rate=1e-5), _DENSE,         **_SETS, note="B3: Table III"),
+    "regression":         Recipe(LOSSES["regression"],         OnlineSgd(),          RelevantSets(), **_SETS, note="B8: the simpler idea that the paper rejects"),
 }  # fmt: skip
 
 

@@ -1,15 +1,15 @@
 """Learning from relevant sets (S10.6): decode, keep what is new, learn from all that was kept, and decode again.
 
-An iteration is done when its file of records stands. Files of records and of weights are the only state: whoever is
-stopped goes on from them, to the same bits.
+Files of records and of weights, and the events that tell of them, are the only state: a run that is stopped goes on
+from them, to the same bits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol, TypeVar, cast
+from typing import NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from rampion.losses.ranking import Ranking
 from rampion.metrics import Metric
 from rampion.metrics import metric as named
 from rampion.optim.online_sgd import OnlineSgd, SetWeights
-from rampion.protocols import KeyedDecoder, Watcher
+from rampion.protocols import KeyedDecoder
 from rampion.sets.files import TRUTHS, Sets
 from rampion.sets.packed import numbering
 from rampion.sets.records import DecodedBatch, Keyed, KeyRow, Offsets, Reals, Records, Seen, recorded
@@ -29,12 +29,12 @@ from rampion.sets.selection import FIRST, Numbers, Packing
 from rampion.store.keys import Keys
 from rampion.store.text import References, Texts
 from rampion.timing import Clock
+from rampion.training.loop import Iteration, Journal, iterate
 from rampion.training.memory import peak
 from rampion.training.mixing import Here, Learner, Mixing
 from rampion.training.policies import RelevantSets
 from rampion.training.recipes import Recipe, of_form
 
-T = TypeVar("T")
 Singles = NDArray[np.float32]
 
 NOISE = 0.01  # how far the weights of the second seed are from those of the first, at most (S10.9)
@@ -65,15 +65,15 @@ class Text(NamedTuple):
         return fingerprint(*(array for part in parts for array in part))
 
 
-class Learnt(NamedTuple):
+class WeightsById(NamedTuple):
     """Weights after an iteration: of keyed features by id, of real-valued ones by name, those that are fixed too."""
 
     keyed: Singles
     own: dict[str, float]
 
 
-class Beginning(NamedTuple):
-    """What sets begin with: the truths (oracle), and the first candidates (000)."""
+class FirstPart(NamedTuple):
+    """What relevant sets begin with: the truths (oracle), and the first candidates (000)."""
 
     part: str
     candidates: int
@@ -82,44 +82,30 @@ class Beginning(NamedTuple):
     seconds: dict[str, float]
 
 
-@dataclass(frozen=True, slots=True)
-class Iteration:
-    """What came of an iteration; train, dev and test are percentages."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetIteration(Iteration):
+    """What came of learning from relevant sets, and of decoding with the weights; train, dev and test in percent."""
 
-    iteration: int
+    dev: float
     gain: float  # of the best candidates of the sentences learnt from, a mean (S10.5)
     train: float  # their sentence BLEU without length penalty, a mean (S2.5)
-    dev: float  # BLEU
     test: float
     objective: list[float]  # of every epoch, a mean over sentences
     moved: list[int]  # visits of every epoch that changed the weights
     features: int
     awake: int  # binary features that are frequent enough to learn
-    candidates: int  # learnt from
-    fresh: int  # found with these weights
+    fresh: int  # candidates found with these weights
     sentences: int
     memory: int  # of the process at most, so far
-    seconds: dict[str, float]
 
 
-Record = Callable[[Iteration], None]
-
-
-def ignore(row: Iteration) -> None:
-    """The record of those who keep none."""
-
-
-class Run(Protocol):
-    """Where training keeps what it finds."""
+class SetJournal(Journal[SetIteration, WeightsById], Protocol):
+    """A journal that keeps relevant sets, too."""
 
     @property
     def sets(self) -> Sets: ...
 
-    def begun(self, row: Beginning) -> None: ...
-
-    def keep(self, row: Iteration, learnt: Learnt) -> None: ...
-
-    def learnt(self, iteration: int) -> Learnt: ...
+    def begun(self, row: FirstPart) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +140,7 @@ class Frozen:
             raise RecipeError("the base has weights of binary features, which stay as they are; set learn=real")
         return cls(own, table)
 
-    def keyed(self, table: Keys, learnt: Learnt) -> Keyed:
+    def keyed(self, table: Keys, learnt: WeightsById) -> Keyed:
         """The weights of all features; those of the table become the learnt ones."""
         if self.table:
             return Keyed(self.table, learnt.own)
@@ -166,79 +152,73 @@ class Frozen:
         return self.table.weigh(keys) if self.table else np.zeros(0, np.float32)
 
 
-class Top(NamedTuple):
-    """Of the first candidates of all sentences: sums of gains, and of sentence BLEU without length penalty."""
-
-    gain: float = 0.0
-    bleu: float = 0.0
-
-    def means(self, count: int) -> tuple[float, float]:
-        """Mean gain, and the mean of BLEU in percent."""
-        return self.gain / count, 100 * self.bleu / count
-
-
-class Epochs(NamedTuple):
-    """The losses that epochs met, and the visits that changed the weights."""
-
-    losses: list[float]
-    moved: list[int]
-
-    def add(self, epoch: int, weights: SetWeights) -> None:
-        self.losses.append(weights.objective)
-        self.moved.append(weights.moved)
-
-
-class Relevant:
-    """The relevant sets of all segments: records on the disk, and who learns from them."""
+class SetSteps:
+    """Relevant sets on the disk: each iteration learns from all of them, and decodes with the weights (S10.6)."""
 
     def __init__(
-        self, recipe: Recipe, frozen: Frozen, packing: Packing, sets: Sets, lines: Lines, learner: Learner
-    ) -> None:
-        self.recipe, self.frozen, self.packing, self.sets, self.lines = recipe, frozen, packing, sets, lines
-        self.policy = cast(RelevantSets, recipe.policy)
-        self.learner, self.free = learner, packing.free
-        self.table, self.seen = sets.table(), Seen(len(lines.source))
+        self, recipe: Recipe, frozen: Frozen, packing: Packing, learner: Learner, decoder: KeyedDecoder, text: Text,
+        journal: SetJournal,
+    ) -> None:  # fmt: skip
+        self.recipe, self.frozen, self.packing, self.learner = recipe, frozen, packing, learner
+        self.decoder, self.text, self.journal, self.sets = decoder, text, journal, journal.sets
+        self.policy, self.solver = cast(RelevantSets, recipe.policy), cast(OnlineSgd, recipe.solver)
+        self.judge, self.count, self.free = named(recipe.metric), len(text.learn.source), packing.free
+        self.table, self.seen = self.sets.table(), Seen(self.count)
         self.numbers = Numbers.none()
         self.foreign = np.zeros(0, np.float32)  # the weights that the base gives to ids
         self.waiting = list[str]()  # parts that the learner does not have yet
         self.candidates = 0  # that it has
-        for name in sets.parts:
+        self.flat = WeightsById(np.zeros(0, np.float32), self._named(np.full(len(self.free), self.policy.flat)))
+        for name in self.sets.parts:
             self._take(name)
 
-    def _take(self, name: str) -> None:
-        part = self.sets.parts[name]
-        records = self.packing.used(name, part.records)
-        self.seen.admit(0, records.bounds, records.prints)
-        self.foreign = np.append(self.foreign, self.frozen.weigh(part.keys))
-        self.waiting.append(name)
+    def decode(self, iteration: int, clock: Clock) -> None:
+        """The truths and the first candidates. Every later iteration has what the one before it decoded."""
+        source, sets = self.text.learn.source, self.sets
+        if self.policy.truths and TRUTHS not in sets.parts:
+            self._begin(TRUTHS, self.decoder.truths(*self.text.learn, self.policy.truths), self.judge)
+        if FIRST not in sets.parts and self.policy.start == "bag":
+            self._begin(FIRST, self.decoder.bags(source, self.solver.seed), None)
+        elif FIRST not in sets.parts:
+            weights = self.frozen.keyed(self.table, self.flat)
+            self._begin(FIRST, self.decoder.listed(source, weights, self.recipe.k), self.judge)
 
-    def grow(self, name: str, batches: Iterator[DecodedBatch], clock: Clock, judge: Metric | None) -> tuple[int, Top]:
-        """Record what is new among the candidates of all segments: how many, and what the first ones are worth.
+    def solve(self, iteration: int, clock: Clock) -> WeightsById:
+        """Weights from the sets, beginning at those of the last iteration or at the first ones."""
+        self.losses, self.moved = list[float](), list[int]()
+        with clock("packing"):
+            self.pack()
+        with clock("learning"):
+            if self.policy.start == "seeds" and iteration == 1:
+                return disturbed(self.flat, self.free, self.solver.seed)
+            places, awake, _ = self.numbers
+            weights, own = np.zeros(awake + 1, np.float32), np.full(len(self.free), self.policy.initial)
+            if iteration > 1 and not self.policy.restart:
+                past = self.journal.weights(iteration - 1)
+                ids = np.flatnonzero(places[: len(past.keyed)] <= awake)
+                weights[places[ids]] = past.keyed[ids]
+                own = np.array([past.own[name] for name in self.free])
+            batch = self.learner.batch(iteration)
+            found = self.solver.solve(self.recipe.loss, batch, SetWeights(weights, own), None, self._watch)
+            keyed = np.append(found.places, np.float32(0))[np.minimum(places, awake + 1)]
+            return WeightsById(keyed, self._named(found.own))
 
-        Without a judge they gain nothing (S10.7).
-        """
-        seen = Seen(len(self.lines.source)) if name == TRUTHS else self.seen
-        parts, first, top = list[Records](), 0, Top()
-        for fired in clock.each("decoding", batches):
-            with clock("judging"):
-                last = first + len(fired.bounds) - 1
-                references = self.lines.references.take(np.arange(first, last))
-                gains = np.zeros(len(fired.values))
-                if judge:
-                    gains = gains_of(judge, fired.texts, fired.bounds, references)
-                    top = Top(*np.add(top, leaders(fired, gains, references)).tolist())
-            with clock("recording"):
-                parts.append(recorded(fired, gains, self.table, seen, first))
-            first = last
-        with clock("recording"):
-            self.pending = Records.join(parts)
-        return len(self.pending.gains), top
+    def row(self, iteration: int, learnt: WeightsById, clock: Clock) -> SetIteration:
+        """BLEU of dev and test, and what the weights list of the sentences learnt from, which is recorded."""
+        weights = self.frozen.keyed(self.table, learnt)
+        with clock("testing"):
+            dev, test = (bleu(self.decoder, part, weights) for part in (self.text.dev, self.text.test))
+        batches = self.decoder.listed(self.text.learn.source, weights, self.recipe.k)
+        fresh, gain, train = self._grow(f"{iteration:03}", batches, clock, self.judge)
+        return SetIteration(
+            iteration=iteration, gain=gain, train=train, dev=dev, test=test,
+            objective=[loss / self.count for loss in self.losses], moved=self.moved,
+            features=len(self.table), awake=self.numbers.awake, candidates=self.candidates, fresh=fresh,
+            sentences=self.count, memory=peak(), seconds=dict(clock),
+        )  # fmt: skip
 
-    def keep(self, name: str) -> None:
-        """Write what has grown."""
-        self.sets.append(name, self.pending, self.table)
-        self._take(name)
-        del self.pending
+    def settled(self, iteration: int) -> bool:
+        return False
 
     def pack(self) -> None:
         """Give the learner what waits; all features get their places anew."""
@@ -250,19 +230,52 @@ class Relevant:
         self.candidates += sum(self.packing.count(name, self.sets.parts[name].records) for name in self.waiting)
         self.waiting.clear()
 
-    def learn(self, iteration: int, past: Learnt | None, watch: Watcher[SetWeights]) -> Learnt:
-        """Weights from the sets, beginning at those of the past or at the first ones."""
-        places, awake, _ = self.numbers
-        weights, own = np.zeros(awake + 1, np.float32), np.full(len(self.free), self.policy.initial)
-        if past:
-            ids = np.flatnonzero(places[: len(past.keyed)] <= awake)
-            weights[places[ids]] = past.keyed[ids]
-            own = np.array([past.own[name] for name in self.free])
-        solver, batch = self.recipe.solver, self.learner.batch(iteration)
-        found = solver.solve(self.recipe.loss, batch, SetWeights(weights, own), None, watch)
-        return Learnt(np.append(found.places, np.float32(0))[np.minimum(places, awake + 1)], self.named(found.own))
+    def _begin(self, name: str, batches: Iterator[DecodedBatch], judge: Metric | None) -> None:
+        clock = Clock()
+        self.journal.begun(FirstPart(name, *self._grow(name, batches, clock, judge), dict(clock)))
 
-    def named(self, own: Reals) -> dict[str, float]:
+    def _grow(
+        self, name: str, batches: Iterator[DecodedBatch], clock: Clock, judge: Metric | None
+    ) -> tuple[int, float, float]:
+        """Record what is new among the candidates of all segments.
+
+        Return how many are, and of the first ones the mean gain, and the mean of BLEU in percent. Without a judge they
+        gain nothing (S10.7).
+        """
+        seen = Seen(self.count) if name == TRUTHS else self.seen
+        parts, first, top = list[Records](), 0, np.zeros(2)
+        for fired in clock.each("decoding", batches):
+            with clock("judging"):
+                last = first + len(fired.bounds) - 1
+                references = self.text.learn.references.take(np.arange(first, last))
+                gains = np.zeros(len(fired.values))
+                if judge:
+                    gains = gains_of(judge, fired.texts, fired.bounds, references)
+                    top += leaders(fired, gains, references)
+            with clock("recording"):
+                parts.append(recorded(fired, gains, self.table, seen, first))
+            first = last
+        with clock("recording"):
+            records = Records.join(parts)
+            del parts
+            self.sets.append(name, records, self.table)
+            self._take(name)
+        gain, train = top.tolist()
+        return len(records.gains), gain / self.count, 100 * train / self.count
+
+    def _take(self, name: str) -> None:
+        part = self.sets.parts[name]
+        records = self.packing.used(name, part.records)
+        self.seen.admit(0, records.bounds, records.prints)
+        self.foreign = np.append(self.foreign, self.frozen.weigh(part.keys))
+        self.waiting.append(name)
+
+    def _watch(self, epoch: int, weights: SetWeights) -> None:
+        """The losses that epochs met, and the visits that changed the weights."""
+        self.losses.append(weights.objective)
+        self.moved.append(weights.moved)
+
+    def _named(self, own: Reals) -> dict[str, float]:
         """All weights of real-valued features."""
         return self.frozen.own | dict(zip(self.free, own.tolist(), strict=True))
 
@@ -271,11 +284,10 @@ def train(
     recipe: Recipe,
     decoder: KeyedDecoder,
     text: Text,
-    run: Run,
+    run: SetJournal,
     *,
     fixed: Mapping[str, float] | None = None,
     base: Keyed | None = None,
-    record: Record = ignore,
     spill: Path | None = None,
     threads: int | None = None,
     coordinator: Coordinator | None = None,
@@ -285,55 +297,15 @@ def train(
     Shards learn where the coordinator has workers, if there is one; a single shard learns here.
     """
     policy, solver = cast(RelevantSets, of_form(recipe, "sets").policy), cast(OnlineSgd, recipe.solver)
-    frozen, lines, judge = Frozen.of(policy, decoder.names, fixed or {}, base), text.learn, named(recipe.metric)
-    loss, count = cast(Ranking, recipe.loss).packed, len(lines.source)
-    packing = Packing(loss, decoder.names, frozen.own, policy.learn != "real")
+    frozen, count = Frozen.of(policy, decoder.names, fixed or {}, base), len(text.learn.source)
+    packing = Packing(cast(Ranking, recipe.loss).packed, decoder.names, frozen.own, policy.learn != "real")
     learner: Learner = Here(packing, count, spill, threads)
     if coordinator and solver.shards > 1:
         learner = Mixing(coordinator, packing, count, spill=spill is not None)
-    sets = Relevant(recipe, frozen, packing, run.sets, lines, learner)
-    flat = Learnt(np.zeros(0, np.float32), sets.named(np.full(len(sets.free), policy.flat)))
-
-    def begin(name: str, batches: Iterator[DecodedBatch], judge: Metric | None) -> None:
-        clock = Clock()
-        new, top = sets.grow(name, batches, clock, judge)
-        run.begun(Beginning(name, new, *top.means(count), dict(clock)))
-        sets.keep(name)
-
-    if policy.truths and TRUTHS not in run.sets.parts:
-        begin(TRUTHS, decoder.truths(*lines, policy.truths), judge)
-    if FIRST not in run.sets.parts:
-        if policy.start == "bag":
-            begin(FIRST, decoder.bags(lines.source, solver.seed), None)
-        else:
-            begin(FIRST, decoder.listed(lines.source, frozen.keyed(sets.table, flat), recipe.k), judge)
-    done = len(run.sets.parts.keys() - {TRUTHS})
-    for iteration in range(done, recipe.iterations + 1):
-        clock, epochs = Clock(), Epochs([], [])
-        with clock("packing"):
-            sets.pack()
-        with clock("learning"):
-            if policy.start == "seeds" and iteration == 1:
-                learnt = disturbed(flat, sets.free, solver.seed)
-            else:
-                past = None if policy.restart or iteration == 1 else run.learnt(iteration - 1)
-                learnt = sets.learn(iteration, past, epochs.add)
-        weights = frozen.keyed(sets.table, learnt)
-        with clock("testing"):
-            dev, test = (bleu(decoder, part, weights) for part in (text.dev, text.test))
-        learnt_from, awake = sets.candidates, sets.numbers.awake
-        fresh, top = sets.grow(f"{iteration:03}", decoder.listed(lines.source, weights, recipe.k), clock, judge)
-        row = Iteration(
-            iteration, *top.means(count), dev, test,
-            [loss / count for loss in epochs.losses], epochs.moved,
-            len(sets.table), awake, learnt_from, fresh, count, peak(), dict(clock),
-        )  # fmt: skip
-        run.keep(row, learnt)
-        sets.keep(f"{iteration:03}")
-        record(row)
+    iterate(recipe.iterations, SetSteps(recipe, frozen, packing, learner, decoder, text, run), run)
 
 
-def disturbed(flat: Learnt, names: Sequence[str], seed: int) -> Learnt:
+def disturbed(flat: WeightsById, names: Sequence[str], seed: int) -> WeightsById:
     """Weights of the second seed: the first ones and some noise (S10.9)."""
     noise = np.random.default_rng(seed).uniform(-NOISE, NOISE, len(names)).tolist()
     return flat._replace(own=flat.own | {name: flat.own[name] + more for name, more in zip(names, noise, strict=True)})
@@ -345,13 +317,13 @@ def gains_of(judge: Metric, texts: Texts, bounds: Offsets, references: Reference
     return values if judge.higher_is_better else 1.0 - values
 
 
-def leaders(fired: DecodedBatch, gains: Reals, references: References) -> Top:
-    """What the first candidates are worth."""
+def leaders(fired: DecodedBatch, gains: Reals, references: References) -> tuple[float, float]:
+    """Of the first candidates: sums of gains, and of sentence BLEU without length penalty."""
     filled = np.flatnonzero(np.diff(fired.bounds))
     first = fired.bounds[filled]
     unpenalised = named("bleu:raw,nobp")
     said = gains_of(unpenalised, fired.texts.take(first), np.arange(len(first) + 1), references.take(filled))
-    return Top(float(gains[first].sum()), float(said.sum()))
+    return float(gains[first].sum()), float(said.sum())
 
 
 def bleu(decoder: KeyedDecoder, lines: Lines, weights: Keyed) -> float:

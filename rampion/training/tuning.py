@@ -28,7 +28,7 @@ from rampion.store.features import Weights
 from rampion.store.text import References, Texts
 from rampion.store.units import Units
 from rampion.training import loop
-from rampion.training.loop import Held, Journal, Record, Round, Standing, absorbed, ignore, learn, standing
+from rampion.training.loop import Held, ListJournal, Record, Round, Standing, absorbed, ignore, learn, standing
 from rampion.training.policies import Fixed, Merge, Replace, Window
 from rampion.training.recipes import Recipe, looped, of_form, recipe_named, recipes_of
 from rampion.training.sharded import sharded
@@ -502,7 +502,7 @@ def train(
     dev: Sequence[str] | None = None,
     dev_references: GivenReferences | None = None,
     record: Record = ignore,
-    journal: Journal | None = None,
+    journal: ListJournal | None = None,
     lenient: bool = False,
     **settings: Any,
 ) -> Weights:
@@ -529,7 +529,7 @@ def train(
         Its references.
     record : callable
         It is called after every round of learning, with a `Round` and the weights.
-    journal : Journal, optional
+    journal : ListJournal, optional
         Keeps the iterations, so that a run that was stopped can go on; by default in memory.
     lenient : bool
         Whether `start` and the lists may differ in dense features.

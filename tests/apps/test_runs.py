@@ -17,7 +17,7 @@ from rampion.decoder.text.language import Language
 from rampion.apps.runs import decoder_of, largest, weights_of
 from rampion.formats import load_nbest
 from rampion.formats import weights as weight_files
-from rampion.runs.sets_run import Run
+from rampion.runs.sets_run import SetRun
 from rampion.store.text import Texts
 
 lined = Texts.from_strings
@@ -65,21 +65,21 @@ def test_the_largest_weights_are_those_of_all_that_are_written(home, tmp_path, g
         own = np.array([weight for name, weight in sparse if name.startswith(f"{template}/")])
         assert row["nonzero"] == len(own) <= row["features"]
         assert row["norm"] == pytest.approx(np.linalg.norm(own))
-    chosen = Run.open(home / "run").chosen.iteration
+    chosen = SetRun.open(home / "run").chosen.iteration
     assert facts["iteration"] == (iteration or chosen)
     expected = {name for part in (group or "all").split(",") for name in GROUPS.get(part, (part,))}
     assert facts["templates"].keys() == expected
 
 
 def test_features_and_counts_are_those_of_the_records(home):
-    run = Run.open(home / "run")
+    run = SetRun.open(home / "run")
     facts = looked(home, "--iteration", 2, "--top", 5)
     ids = np.concatenate([part.records.ids for part in run.sets.parts.values()])
     keys = np.concatenate([part.keys for part in run.sets.parts.values()])
     names = list(decoder_of(run).spelt(keys))
     for name, row in facts["weights"].items():
         assert name == "LM" or row["count"] == np.count_nonzero(ids == names.index(name))
-    assert sum(row["features"] for row in facts["templates"].values()) == len(run.learnt(2).keyed)
+    assert sum(row["features"] for row in facts["templates"].values()) == len(run.weights(2).keyed)
 
 
 def test_of_equal_weights_the_first_is_shown_first():
@@ -122,7 +122,7 @@ def test_a_run_on_top_of_another_shows_the_weights_of_both(home):
 def test_a_run_brings_what_it_was_trained_with(home, tmp_path, run, iteration):
     assert decode(home, "--iteration", iteration, "--out", tmp_path / "out", run=run).code == 0
     told = good("score", tmp_path / "out", "--refs", home / "corpus" / "test.tgt", "--metric", "bleu")
-    assert told.split()[3] == f"{Run.open(home / run).rows[iteration - 1].test:.2f}"
+    assert told.split()[3] == f"{SetRun.open(home / run).rows[iteration - 1].test:.2f}"
 
 
 def test_weights_by_name_say_the_same(home, tmp_path):
@@ -147,7 +147,7 @@ def test_lists_derivations_and_graphs(home, tmp_path):
 
 
 def test_an_explanation_looks_up_what_fires_and_adds_up(home):
-    run = Run.open(home / "run")
+    run = SetRun.open(home / "run")
     _, weights = weights_of(run, 2)
     system = decoder_of(run)
     source = (home / "corpus" / "test.src").read_text().splitlines()[4]

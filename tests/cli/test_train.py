@@ -12,7 +12,7 @@ import pytest
 from command import good, rampion, start
 from trained import SETTINGS, files, train
 
-from rampion.runs.sets_run import Run
+from rampion.runs.sets_run import SetRun
 from rampion.training.recipes import recipes_of
 
 
@@ -22,7 +22,7 @@ def test_a_line_an_iteration_and_the_best_at_the_end(done):
     assert head.split()[:6] == ["iter", "gain", "train", "dev", "test", "sent/s"]
     assert [row.split()[0] for row in rows] == ["1", "2"]
     assert max(map(len, [head, *rows])) <= 80
-    best = Run.open(folder).chosen
+    best = SetRun.open(folder).chosen
     assert last == f"iteration {best.iteration} is best on dev: BLEU {best.dev:.2f}, on test {best.test:.2f}"
     assert wrote == f"wrote {folder}/weights/00{best.iteration}.bin"
 
@@ -66,7 +66,7 @@ def test_two_stages(corpus, done, tmp_path):
         "train", corpus, "--out", tmp_path / "run", "--system", done[0] / "system", *SETTINGS[2:], *more
     )
     assert code == 0, err
-    one, base = Run.open(tmp_path / "run"), Run.open(done[0])
+    one, base = SetRun.open(tmp_path / "run"), SetRun.open(done[0])
     weights = one.keyed()
     assert weights.own["LM"] == 0.1
     assert len(weights.table) == len(base.keyed().table)

@@ -37,7 +37,7 @@ from rampion.experiments.papers.tillmann_zhang import EXPERIMENTS
 from rampion.experiments.papers.tillmann_zhang.binary import TABLE_5, table_5
 from rampion.experiments.samples import BLEU, MEAN, MEASURES, RISES, Outcome, Rise, Settled, measured, score
 from rampion.experiments.scales import SCALES
-from rampion.losses.contrast import LOSSES
+from rampion.losses.table import LOSSES
 from rampion.report import charts
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -21,7 +21,7 @@ import rampion
 from rampion import errors
 from rampion.citations import BIBTEX
 from rampion.cli import app
-from rampion.losses.contrast import LOSSES
+from rampion.losses.table import LOSSES
 from rampion.metrics import METRICS
 from rampion.training.recipes import RECIPES
 

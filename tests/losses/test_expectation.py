@@ -16,8 +16,9 @@ from strategies import arrays, random_store, stores
 from twins import both, same_bits
 
 from rampion.errors import InputError, RecipeError, TuningError
-from rampion.losses.contrast import LOSSES, MODEL
+from rampion.losses.contrast import MODEL
 from rampion.losses.expectation import ExpectedBleu, Risk
+from rampion.losses.table import LOSSES
 from rampion.metrics import Column
 from rampion.metrics.judging import Batch, Stakes, totals
 from rampion.optim.solvers import Annealed, Cccp, Descent, Lbfgs, objective

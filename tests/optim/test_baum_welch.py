@@ -14,8 +14,8 @@ from strategies import random_store
 
 import rampion.optim.baum_welch
 from rampion.errors import InputError, RecipeError
-from rampion.losses.contrast import LOSSES
 from rampion.losses.expectation import ExpectedBleu
+from rampion.losses.table import LOSSES
 from rampion.metrics.column import Column
 from rampion.metrics.judging import Batch, Stakes
 from rampion.optim.baum_welch import UNUSED, Growth, Table

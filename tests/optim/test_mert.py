@@ -15,7 +15,8 @@ from speeds import examples
 from strategies import random_store
 
 from rampion.errors import RecipeError, TuningError
-from rampion.losses.contrast import LOSSES, MODEL
+from rampion.losses.contrast import MODEL
+from rampion.losses.table import LOSSES
 from rampion.metrics import Bleu, Chrf, Column, Ter, Wer
 from rampion.metrics.judging import Batch, Stakes
 from rampion.optim import mert

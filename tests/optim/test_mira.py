@@ -15,8 +15,9 @@ from strategies import arrays, random_store, stores
 
 from rampion import _kernels
 from rampion.errors import RecipeError
-from rampion.losses.contrast import FEAR, HOPE, LOSSES, MODEL, ORACLE, Contrast
+from rampion.losses.contrast import FEAR, HOPE, MODEL, ORACLE, Contrast
 from rampion.losses.expectation import Risk
+from rampion.losses.table import LOSSES
 from rampion.metrics import Bleu, Column
 from rampion.metrics import metric as named
 from rampion.metrics.judging import Judge

@@ -19,7 +19,7 @@ from rampion._reference import slab_scores as reference_scores
 from rampion.errors import InputError, RecipeError, TuningError
 from rampion.losses.expectation import Risk
 from rampion.losses.ranking import COSTMARGIN, FIXED, LITERAL, PERCEPTRON, Ranking, Regression
-from rampion.optim.online_sgd import Here, OnlineSgd, Room, SetWeights
+from rampion.optim.online_sgd import Here, OnlineSgd, SetWeights, WorkArrays
 from rampion.optim.solvers import Best
 
 
@@ -133,7 +133,7 @@ def test_bodies_and_twins_give_the_same_bits(random, loss, most, width, ties, de
     for ranks, slab_scores, portable in (
         (reference_rank, reference_scores, False), (core_rank, core_scores, False), (core_rank, core_scores, True),
     ):  # fmt: skip
-        weights, own, room = start[0].copy(), start[1].copy(), Room.of(slabs)
+        weights, own, room = start[0].copy(), start[1].copy(), WorkArrays.of(slabs)
         told = ranks.rank(slabs, order, loss.packed, (0.1, decay), weights, own, portable, room)
         told += ranks.rank(slabs, order, Regression().packed, (0.01, decay), weights, own, portable, room)
         scores, gradient = np.zeros(len(slabs.gains)), np.zeros(places + 1)
@@ -150,7 +150,7 @@ def test_bodies_and_twins_agree_on_weights_beyond_all_bounds(portable):
     results, order, step = [], np.zeros(9, np.int64), (1e39, 0.0)
     for ranks in (reference_rank, core_rank):
         weights = np.zeros(4, np.float32)
-        told = ranks.rank(slabs, order, COSTMARGIN.packed, step, weights, np.zeros(0), portable, Room.of(slabs))
+        told = ranks.rank(slabs, order, COSTMARGIN.packed, step, weights, np.zeros(0), portable, WorkArrays.of(slabs))
         results.append([np.isnan(told[0]), told[1], np.isnan(weights)])
     same_bits(*results)
 
@@ -211,7 +211,7 @@ def test_scores_know_no_numbering():
 def one_step(slabs, loss, weights, own):
     """The loss that a visit to the only segment meets, and what it adds to the weights at rate 1."""
     single, double, order = weights.astype(np.float32), own.copy(), np.zeros(1, np.int64)
-    value, _ = core_rank.rank(slabs, order, loss.packed, (1.0, 0.0), single, double, False, Room.of(slabs))
+    value, _ = core_rank.rank(slabs, order, loss.packed, (1.0, 0.0), single, double, False, WorkArrays.of(slabs))
     return value, np.concatenate([single - weights.astype(np.float32), double - own])
 
 
@@ -242,7 +242,8 @@ def test_a_step_of_regression_is_the_negative_gradient():
     slabs = packed(lists, [0], random.random(6), 2, common=True, random=random)
     theta = np.concatenate([*start_of(random, 20, 2)])
     single, double, order = theta[:21].astype(np.float32), theta[21:].copy(), np.zeros(1, np.int64)
-    told, moved = core_rank.rank(slabs, order, Regression().packed, (0.5, 0.0), single, double, False, Room.of(slabs))
+    loss, work = Regression().packed, WorkArrays.of(slabs)
+    told, moved = core_rank.rank(slabs, order, loss, (0.5, 0.0), single, double, False, work)
     features = np.hstack([dense(lists, 20, 20), slabs.values.reshape(-1, 2)])
     lack = slabs.gains - slabs.offsets - features @ theta
     assert (told, moved) == (pytest.approx(np.mean(lack**2) / 2, rel=1e-5), 1)
@@ -344,7 +345,7 @@ def test_a_shard_is_a_training_of_its_own_and_weights_become_the_mean():
     for start in (0, 5):
         single, double = weights.copy(), own.copy()
         order = start + draw.permutation(5)
-        reference_rank.rank(slabs, order, COSTMARGIN.packed, (0.1, 0.0), single, double, False, Room.of(slabs))
+        reference_rank.rank(slabs, order, COSTMARGIN.packed, (0.1, 0.0), single, double, False, WorkArrays.of(slabs))
         parts.append((single, double))
     same_bits(mixed, [(one + other) / 2 for one, other in zip(*parts, strict=True)])
 

@@ -16,8 +16,8 @@ from speeds import examples
 from strategies import arrays, random_store
 
 from rampion.errors import RecipeError
-from rampion.losses.contrast import LOSSES
 from rampion.losses.pairwise import Drawn, Pairs
+from rampion.losses.table import LOSSES
 from rampion.metrics import Column
 from rampion.metrics import metric as named
 from rampion.metrics.judging import Batch, Stakes

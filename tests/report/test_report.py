@@ -24,7 +24,7 @@ from rampion.report import charts, markup
 from rampion.report.explorer import Judged, Looks, bends, levels, packed, rounds, unpacked
 from rampion.report.markup import tag
 from rampion.runs.folder import RunFolder
-from rampion.runs.sets_run import Run
+from rampion.runs.sets_run import SetRun
 from rampion.store.text import References, Texts
 from rampion.training.tuning import judge
 
@@ -338,7 +338,7 @@ def test_a_run_of_train_shows_weights_time_and_memory(trained):
     assert [id_ for id_ in read.ids if not id_.endswith("-title")] == [
         "main", "curves", "iterations", "weights", "spent", "made",
     ]  # fmt: skip
-    best = Run.open(trained).chosen
+    best = SetRun.open(trained).chosen
     assert {f"{best.dev:.2f}", f"{best.test:.2f}", f"{best.features:,}"} <= set(read.texts)
     told = json.loads(good("weights", trained, "--json"))
     for name, row in list(told["weights"].items())[:5]:

@@ -27,7 +27,7 @@ from rampion.formats import weights as weight_files
 from rampion.store.features import Weights
 from rampion.store.text import Texts
 from rampion.training.decoders import FixedLists
-from rampion.training.loop import Judged, Memory, train
+from rampion.training.loop import Judged, MemoryJournal, train
 from rampion.training.policies import Merge, Replace, Window
 from rampion.training.recipes import RECIPES, looped, recipe_named
 from rampion.training.tuning import judge, rerank
@@ -384,7 +384,7 @@ def test_templates_learn_too_and_are_not_forgotten(prepared, tmp_path):
 
 def loop(recipe, decoder, lists, references, **options):
     """The weights, and the rows of the iterations."""
-    memory = Memory()
+    memory = MemoryJournal()
     start = options.pop("start", Weights(lists.features, np.full(len(lists.features), 0.1)))
     arbiter = judge(lists, references, recipe.metric, recipe.alpha)
     weights = train(recipe, decoder, list(lists.segments), arbiter, start, journal=memory, **options)

@@ -20,12 +20,13 @@ from rampion.executors.tasks import forget, kept
 from rampion.formats import container
 from rampion.losses.ranking import COSTMARGIN, PERCEPTRON, Ranking, Regression
 from rampion.optim.online_sgd import SetWeights
-from rampion.runs.sets_run import Run
+from rampion.runs.sets_run import SetRun
 from rampion.sets.records import Keyed
 from rampion.sets.selection import Packing
+from rampion.timing import Clock
 from rampion.training.mixing import CHANGED, START, Here, Mixing, _Shelf
 from rampion.training.recipes import RECIPES, Recipe
-from rampion.training.relevant import Frozen, Relevant, train
+from rampion.training.relevant import Frozen, SetSteps, train
 
 TEXT = text((12, 3, 3))
 QUICK = RECIPES["costmargin"].set(iterations=3, epochs=4, rate=0.05, seed=3, shards=3)
@@ -43,10 +44,10 @@ CASES = {
 }
 
 
-def run(folder: Path, recipe: Recipe, resume: bool = False, **options) -> Run:
+def run(folder: Path, recipe: Recipe, resume: bool = False, **options) -> SetRun:
     decoder = FakeDecoder()
     asked = recipe.settings(), [], {"corpus": TEXT.fingerprint, "decoder": decoder.fingerprint}
-    one = Run.resume(folder, *asked, ()) if resume else Run.begin(folder, *asked)
+    one = SetRun.resume(folder, *asked) if resume else SetRun.begin(folder, *asked)
     fixed = {"Odd": 0.25} if recipe.policy.learn == "both" else {"Right": 0.1, "Odd": 0.0}
     train(recipe, decoder, TEXT, one, **{"fixed": {} if recipe.policy.learn == "real" else fixed} | options)
     return one
@@ -98,7 +99,7 @@ def test_any_number_of_threads(threads, here, tmp_path):
 
 def test_weights_of_a_base_stay(tmp_path):
     run(tmp_path / "base", QUICK.set(shards=1))
-    binary = Run.open(tmp_path / "base").keyed()
+    binary = SetRun.open(tmp_path / "base").keyed()
     base = Keyed(binary.table, {"Odd": 0.3})
     recipe = CASES["real-valued"].set(start="bag", truths=2)
     run(tmp_path / "here", recipe, base=base)
@@ -128,8 +129,8 @@ def test_a_run_goes_on_with_other_workers(here, tmp_path):
         recipe = QUICK.set(iterations=iterations)
         with coordinated(tmp_path / "room") as coordinator:
             asked = recipe.settings() | {"iterations": 3}, [], {"corpus": TEXT.fingerprint, "decoder": ""}
-            begin = Run.begin if iterations == 1 else Run.resume
-            one = begin(tmp_path / "run", *asked, *([] if iterations == 1 else [()]))
+            begin = SetRun.begin if iterations == 1 else SetRun.resume
+            one = begin(tmp_path / "run", *asked)
             train(
                 recipe, FakeDecoder(), TEXT, one, fixed={"Right": 0.1, "Odd": 0.0},
                 coordinator=coordinator if workers else None,
@@ -181,7 +182,7 @@ def packed(tmp_path: Path, recipe: Recipe = QUICK):
     packing = Packing(recipe.loss.packed, names, frozen.own, recipe.policy.learn != "real")
 
     def given(learner):
-        sets = Relevant(recipe, frozen, packing, one.sets, TEXT.learn, learner)
+        sets = SetSteps(recipe, frozen, packing, learner, FakeDecoder(), TEXT, one)
         sets.pack()
         return sets
 
@@ -190,14 +191,14 @@ def packed(tmp_path: Path, recipe: Recipe = QUICK):
 
 def test_what_is_told_of_epochs_is_the_same(tmp_path):
     packing, given = packed(tmp_path)
-    told = [[], []]
     threads = Here(packing, len(TEXT.learn.source))
     with coordinated(tmp_path / "room") as coordinator:
         workers = Mixing(coordinator, packing, len(TEXT.learn.source))
-        for learner, rows in ((threads, told[0]), (workers, told[1])):
-            given(learner).learn(1, None, lambda *row, rows=rows: rows.append((row[0], *row[1][2:])))
-    assert told[0] == told[1]
-    assert [row[0] for row in told[0]] == [1, 2, 3, 4]
+        one, other = given(threads), given(workers)
+        for sets in (one, other):
+            sets.solve(1, Clock())
+    assert (one.losses, one.moved) == (other.losses, other.moved)
+    assert len(one.losses) == len(one.moved) == 4
 
 
 def test_the_weights_to_start_from_stay_as_they_are(tmp_path):
@@ -230,12 +231,12 @@ def test_shards_that_went_elsewhere_are_forgotten(tmp_path):
     with coordinated(tmp_path / "room") as coordinator:
         learner = Mixing(coordinator, packing, len(TEXT.learn.source))
         sets = given(learner)
-        sets.learn(1, None, lambda *_: None)
+        sets.solve(1, Clock())
         shelf = kept(coordinator.workspace.place.result("x"), _Shelf)
         gone = shelf.shards[0]
         gone.when -= 2
         shelf.shards[7] = gone
-        sets.learn(2, None, lambda *_: None)
+        sets.solve(2, Clock())
         assert sorted(shelf.shards) == [0, 1, 2]
         assert shelf.shards[0] is not gone
 
@@ -259,12 +260,12 @@ def test_a_shard_that_is_given_up_moves_nothing(tmp_path):
 
     with coordinated(tmp_path / "room", Deadly(4), deadline=0.5, deaths=1, poison="skip") as coordinator:
         learner = Mixing(coordinator, packing, len(TEXT.learn.source))
-        sets, told = given(learner), []
-        sets.learn(1, None, lambda *row: told.append(row))
+        sets = given(learner)
+        sets.solve(1, Clock())
         assert learner.without == {0}
         assert [one.split(",")[:2] for one in coordinator.skipped] == [["shard 0", " lines 1 to 4 of the text"]]
-    assert len(told) == 2
-    assert told[0][1].moved > 0
+    assert len(sets.moved) == 2
+    assert sets.moved[0] > 0
 
 
 # On workers of Dask
@@ -330,7 +331,7 @@ def test_shards_stay_with_their_worker_and_are_shared_out_evenly(tmp_path):
     executor = Noted(2)
     with coordinated(tmp_path / "room", executor) as coordinator:
         learner = Mixing(coordinator, packing, len(TEXT.learn.source))
-        given(learner).learn(1, None, lambda *_: None)
+        given(learner).solve(1, Clock())
         late = [{(worker, shard) for worker, shard, epoch in executor.sent if epoch == e} for e in (3, 4, 5)]
         assert late[0] == late[1] == late[2]
         assert sorted(Counter(worker for worker, _ in late[0]).values()) == [2, 2]
@@ -375,7 +376,7 @@ def test_a_start_of_other_features_is_refused_by_a_worker(tmp_path, monkeypatch)
     with coordinated(tmp_path / "room") as coordinator:
         learner = Mixing(coordinator, packing, len(TEXT.learn.source))
         with pytest.raises(StoreError, match="these weights are not of these features"):
-            given(learner).learn(1, None, lambda *_: None)
+            given(learner).solve(1, Clock())
 
 
 @pytest.mark.parametrize(
@@ -400,4 +401,4 @@ def test_answers_that_do_not_fit(change, sentence, tmp_path, monkeypatch):
     with coordinated(tmp_path / "room") as coordinator:
         learner = Mixing(coordinator, packing, len(TEXT.learn.source))
         with pytest.raises(StoreError, match=sentence):
-            given(learner).learn(1, None, lambda *_: None)
+            given(learner).solve(1, Clock())

@@ -14,9 +14,9 @@ import pytest
 from strategies import random_store
 
 from rampion.errors import RecipeError
-from rampion.losses.contrast import LOSSES, Contrast, Sided
+from rampion.losses.contrast import Contrast, Sided
 from rampion.losses.pairwise import Pairs
-from rampion.losses.ranking import RANKINGS
+from rampion.losses.table import LOSSES
 from rampion.optim import updates
 from rampion.optim.mert import LineSearch
 from rampion.optim.mira import BatchMira
@@ -36,7 +36,7 @@ OTHERS = {
     for recipe in recipes_of("lists").values()
     if not isinstance(recipe.loss, Sided)
 }
-ALL_LOSSES = LOSSES | OTHERS | RANKINGS
+ALL_LOSSES = LOSSES | OTHERS
 
 
 def parts(module, verb):

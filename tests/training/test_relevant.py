@@ -21,14 +21,14 @@ from rampion.errors import InputError, RecipeError, StoreError, TuningError
 from rampion.formats import container
 from rampion.metrics import metric as named
 from rampion.runs.folder import RunFolder
-from rampion.runs.sets_run import Run
+from rampion.runs.sets_run import SetRun
 from rampion.sets.files import TRUTHS, Sets
 from rampion.sets.records import Keyed
 from rampion.sets.selection import Packing, leading
 from rampion.training.memory import Need, need
 from rampion.training.mixing import Here
 from rampion.training.recipes import RECIPES, Recipe, recipes_of
-from rampion.training.relevant import Frozen, Learnt, Relevant, train
+from rampion.training.relevant import Frozen, SetSteps, WeightsById, train
 
 TEXT = text()
 FIXED = {"Right": 0.1, "Odd": 0.0}
@@ -40,10 +40,10 @@ SHARDED = QUICK.set(shards=3, window=4)
 DENSE = RECIPES["costmargin-dense"].set(iterations=4, epochs=5, rate=0.02, text="train")
 
 
-def run(folder: Path, recipe: Recipe = QUICK, resume: bool = False, decoder=None, lines=TEXT, **options) -> Run:
+def run(folder: Path, recipe: Recipe = QUICK, resume: bool = False, decoder=None, lines=TEXT, **options) -> SetRun:
     decoder = decoder or FakeDecoder()
     asked = recipe.settings(), [], {"corpus": lines.fingerprint, "decoder": decoder.fingerprint}
-    one = Run.resume(folder, *asked, FREE) if resume else Run.begin(folder, *asked)
+    one = SetRun.resume(folder, *asked, free=FREE) if resume else SetRun.begin(folder, *asked)
     options = {"fixed": {} if recipe.policy.learn == "real" else FIXED} | options
     train(recipe, decoder, lines, one, **options)
     return one
@@ -71,8 +71,8 @@ def straight(tmp_path_factory):
     return made
 
 
-def whole(folder: Path) -> Run:
-    return Run.open(folder)
+def whole(folder: Path) -> SetRun:
+    return SetRun.open(folder)
 
 
 # What is learnt
@@ -131,20 +131,20 @@ def test_dev_chooses_the_first_of_the_best(straight):
 def test_singletons_weigh_nothing(straight):
     one = whole(straight(QUICK))
     before = Sets(one.sets.folder, one.sets.corpus, {name: one.sets.parts[name] for name in (TRUTHS, "000")})
-    weights, table = one.learnt(1).keyed, before.table()
+    weights, table = one.weights(1).keyed, before.table()
     assert len(weights) == len(table)
     assert not weights[table.counts[: len(table)] < QUICK.policy.least].any()
     assert weights.any()
 
 
 def test_fixed_weights_stay_and_first_weights_are_flat(straight):
-    assert whole(straight(QUICK)).learnt(4).own == FIXED
+    assert whole(straight(QUICK)).weights(4).own == FIXED
     one = whole(straight(DENSE))
-    noise = np.array(list(one.learnt(1).own.values())) - 0.1
+    noise = np.array(list(one.weights(1).own.values())) - 0.1
     assert noise.any()
     assert (abs(noise) <= 0.01).all()
     assert one.rows[0].objective == []
-    assert one.learnt(2).own != one.learnt(1).own
+    assert one.weights(2).own != one.weights(1).own
 
 
 def test_an_error_metric_gains_what_it_does_not_err(tmp_path):
@@ -187,7 +187,7 @@ def test_frozen_weights_are_offsets(straight, tmp_path):
     frozen = Frozen.of(recipe.policy, decoder.names, {}, base)
     packing = Packing(recipe.loss.packed, decoder.names, frozen.own, recipe.policy.learn != "real")
     learner = Here(packing, len(TEXT.learn.source))
-    Relevant(recipe, frozen, packing, one.sets, TEXT.learn, learner).pack()
+    SetSteps(recipe, frozen, packing, learner, decoder, TEXT, one).pack()
     slabs = learner.packed.slabs
     place = 0
     for segment, line in enumerate(TEXT.learn.source):
@@ -201,9 +201,9 @@ def test_frozen_weights_are_offsets(straight, tmp_path):
         i = int(np.argmax([" ".join(said) == truth.texts[0] for said in candidates]))
         place = slabs.bounds[segment]
         assert slabs.offsets[place] == pytest.approx(scores[i], abs=1e-6)
-    assert one.learnt(2).own["Odd"] == base.own["Odd"]
-    assert one.learnt(2).own["Right"] != 0.1
-    assert len(one.learnt(2).keyed) == 0
+    assert one.weights(2).own["Odd"] == base.own["Odd"]
+    assert one.weights(2).own["Right"] != 0.1
+    assert len(one.weights(2).keyed) == 0
 
 
 # The same bits
@@ -217,7 +217,7 @@ def test_threads_change_nothing(recipe, straight, tmp_path):
 
 @pytest.mark.parametrize("setting", [{"shards": 2}, {"window": 5}, {"seed": 4}, {"restart": False}, {"k": 2}])
 def test_settings_of_the_run_change_weights(setting, straight):
-    last = [whole(straight(recipe)).learnt(4).keyed for recipe in (QUICK, QUICK.set(**setting))]
+    last = [whole(straight(recipe)).weights(4).keyed for recipe in (QUICK, QUICK.set(**setting))]
     assert last[0].tolist() != last[1].tolist()
 
 
@@ -283,8 +283,8 @@ def test_killed_twenty_times_it_ends_in_the_same_bits(straight, tmp_path):
         time.sleep(draw.uniform(0, usual / 2))
         os.kill(pid, signal.SIGKILL)
         kills += os.WIFSIGNALED(os.waitpid(pid, 0)[1])
-        if (folder / "sets" / "006.records").exists():
-            Run.resume(folder, recipe.settings(), [], {}, FREE)
+        if (folder / "events.jsonl").exists() and '"iteration": 6' in (folder / "events.jsonl").read_text():
+            SetRun.resume(folder, recipe.settings(), [], {}, free=FREE)
             assert bits(folder) == wanted
             shutil.rmtree(folder)
     run(folder, recipe, resume=True)
@@ -304,7 +304,7 @@ def test_a_full_disk_is_one_sentence_and_the_run_goes_on(share, straight, tmp_pa
 
     assert os.waitpid(child(cramped), 0)[1] == 0
     if share > 0.1:
-        Run.open(folder)
+        SetRun.open(folder)
     run(folder, resume=True)
     assert bits(folder) == wanted
 
@@ -364,19 +364,19 @@ def test_a_run_is_not_begun_twice(straight, tmp_path):
     with pytest.raises(InputError, match=r"holds a run already; go on with it \(--resume\), or name another folder"):
         run(straight(QUICK))
     with pytest.raises(InputError, match="holds no run; name a folder that rampion train has written"):
-        Run.open(tmp_path)
+        SetRun.open(tmp_path)
 
 
 def test_who_looks_at_a_run_changes_nothing(tmp_path):
     RunFolder.begin(tmp_path / "tuned", {}, [])
     before = sorted((tmp_path / "tuned").rglob("*"))
     with pytest.raises(InputError, match=r"holds no .records files; name the folder of a run, or its sets"):
-        Run.open(tmp_path / "tuned")
+        SetRun.open(tmp_path / "tuned")
     assert sorted((tmp_path / "tuned").rglob("*")) == before
 
 
 def test_a_run_without_an_iteration_has_no_weights(tmp_path):
-    one = Run.begin(tmp_path / "run", {}, [], {"corpus": "", "decoder": ""})
+    one = SetRun.begin(tmp_path / "run", {}, [], {"corpus": "", "decoder": ""})
     with pytest.raises(InputError, match=r"has no weights yet; let it finish an iteration"):
         one.keyed()
 
@@ -429,8 +429,8 @@ def test_weights_beyond_all_bounds(tmp_path):
 )
 def test_strange_weights(arrays, names, sentence, straight, tmp_path):
     shutil.copytree(straight(QUICK), tmp_path / "run")
-    one = Run.open(tmp_path / "run")
-    container.write(one.weights(1), "keyed weights", arrays, {"names": names})
+    one = SetRun.open(tmp_path / "run")
+    container.write(one.file(1), "keyed weights", arrays, {"names": names})
     with pytest.raises(StoreError, match=sentence):
         one.keyed(1)
 
@@ -449,8 +449,8 @@ def test_memory_that_cannot_do():
 
 def test_learnt_weights_come_back(straight):
     one = whole(straight(QUICK))
-    learnt = one.learnt(4)
-    assert isinstance(learnt, Learnt)
+    learnt = one.weights(4)
+    assert isinstance(learnt, WeightsById)
     weights = one.keyed(4)
     assert weights.table.weigh(weights.table.listed()).tolist() == learnt.keyed.tolist()
     assert one.fingerprint == whole(straight(QUICK)).fingerprint

@@ -22,8 +22,8 @@ from rampion.executors import Coordinator, Patience, Workspace
 from rampion.executors.protocol import Answered, Joined, Lost
 from rampion.executors.tasks import performed
 from rampion.formats import container, save_nbest
-from rampion.losses.contrast import LOSSES
 from rampion.losses.expectation import ExpectedBleu, Risk
+from rampion.losses.table import LOSSES
 from rampion.optim.baum_welch import Growth
 from rampion.optim.solvers import objective
 from rampion.training.loop import standing

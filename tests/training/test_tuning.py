@@ -13,8 +13,8 @@ from rampion.decoder.text.toy import task
 import rampion
 from rampion.citations import BIBTEX
 from rampion.errors import InputError, RecipeError, TuningError
-from rampion.losses.contrast import LOSSES
 from rampion.losses.expectation import Risk
+from rampion.losses.table import LOSSES
 from rampion.optim.solvers import Cccp, Descent, Lbfgs
 from rampion.optim.updates import Sgd
 from rampion.store.candidates import Candidates

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from rampion.experiments import Experiment, Picture, Relation, Row, Scatter
 from rampion.experiments.claims import Above, Alike, Keener, Near, Never, Quantity, Ratio, Same, Unbeaten, Wider
 from rampion.experiments.samples import MEAN, Outcome
-from rampion.losses.contrast import LOSSES, MODEL, Contrast, Side
+from rampion.losses.contrast import MODEL, Contrast, Side
 from rampion.losses.expectation import Risk
+from rampion.losses.table import LOSSES
 from rampion.metrics import Bleu
 from rampion.metrics.bleu import ORDER
 from rampion.metrics.judging import Batch, Stakes

@@ -23,9 +23,9 @@ from rampion.store.text import Texts
 
 if TYPE_CHECKING:
     from rampion.protocols import KeyedDecoder
-    from rampion.runs.sets_run import Run
+    from rampion.runs.sets_run import SetRun
     from rampion.store.candidates import Candidates
-    from rampion.training.loop import Iteration
+    from rampion.training.loop import ListIteration
     from rampion.training.recipes import Recipe
 
 OPTIONS = 20  # blocks of a source phrase: phrase scores rank bad ones low, so more blocks do no harm
@@ -47,7 +47,7 @@ def learn(stock: Stock, settings: Dense, seed: int, folder: Path) -> Outcome:
         weights = minimum_error(stock, settings, decoder, seed, folder / "run")
     else:
         run = relevant(stock, settings, decoder, seed, folder / "run")
-        weights = [own(run.learnt(row.iteration).own) for row in run.rows]
+        weights = [own(run.weights(row.iteration).own) for row in run.rows]
     return measured(stock, decoder, weights, settings.metric, {"seed": seed})
 
 
@@ -103,10 +103,10 @@ def relevant(
     decoder: KeyedDecoder,
     seed: int,
     folder: Path,
-    below: Run | None = None,
-) -> Run:
+    below: SetRun | None = None,
+) -> SetRun:
     """A finished run on relevant sets. The weights of the run `below`, if any, stay fixed."""
-    from rampion.runs.sets_run import Run
+    from rampion.runs.sets_run import SetRun
     from rampion.training.relevant import Lines, Text, train
 
     corpus = stock.system.corpus
@@ -127,8 +127,8 @@ def relevant(
     recipe = recipe.set(seed=seed)
     facts = {"corpus": text.fingerprint, "decoder": decoder.fingerprint, "base": below.fingerprint if below else None}
     asked = asdict(settings) | recipe.settings() | {"base_run": str(below.folder.path.absolute()) if below else None}
-    run = Run.resume(folder, asked, (), facts, ("base_run",))
-    train(recipe, decoder, text, run, base=below.keyed() if below else None, record=sets.told, threads=stock.threads)
+    run = SetRun.resume(folder, asked, (), facts, sets.told, free=("base_run",))
+    train(recipe, decoder, text, run, base=below.keyed() if below else None, threads=stock.threads)
     return run
 
 
@@ -147,23 +147,22 @@ def minimum_error(stock: Stock, settings: Dense, decoder: KeyedDecoder, seed: in
 
     Both seeds of relevant sets are decoded (S10.9), because a list with one candidate teaches MERT nothing.
     """
-    from rampion.runs.lists_run import Loop
+    from rampion.runs.lists_run import ListRun
     from rampion.store.features import Weights
     from rampion.training.loop import train
     from rampion.training.policies import Merge
     from rampion.training.recipes import RECIPES
-    from rampion.training.relevant import Learnt, disturbed
+    from rampion.training.relevant import WeightsById, disturbed
     from rampion.training.tuning import judge
 
     dev = stock.system.corpus.dev
     segments, lister = dev.source, stock.lister(settings.features, "SWAP", OPTIONS)
     most = stock.scale.decodings - 1  # the first two are one
     first = dict.fromkeys(decoder.names, FLAT)
-    second = disturbed(Learnt(np.zeros(0, np.float32), first), decoder.names, seed).own
+    second = disturbed(WeightsById(np.zeros(0, np.float32), first), decoder.names, seed).own
     recipe = RECIPES[settings.recipe].set(k=settings.k, iterations=most, seed=seed, metric=settings.metric)
-    run = Loop.resume(
-        folder, asdict(settings) | recipe.settings(), (), {"decoder": decoder.fingerprint}, heard, ()
-    )  # fmt: skip
+    asked = asdict(settings) | recipe.settings()
+    run = ListRun.resume(folder, asked, (), {"decoder": decoder.fingerprint}, heard)
 
     def seeds() -> Candidates:
         one, two = (lister.decode(segments, Weights.from_dict(weights), settings.k) for weights in (first, second))
@@ -176,7 +175,7 @@ def minimum_error(stock: Stock, settings: Dense, decoder: KeyedDecoder, seed: in
     return weights + weights[-1:] * (most + 1 - len(weights))
 
 
-def heard(row: Iteration) -> None:
+def heard(row: ListIteration) -> None:
     console.note(f"  iteration {row.iteration}: dev {row.decoded:.2f}, learnt {row.learnt:.2f}")
 
 

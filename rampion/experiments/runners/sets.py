@@ -16,7 +16,7 @@ from rampion.store.text import References, Texts
 
 if TYPE_CHECKING:
     from rampion.training.recipes import Recipe
-    from rampion.training.relevant import Iteration
+    from rampion.training.relevant import SetIteration
 
 DEPENDS = ("pairs", "held_out", "sentences", "iterations", "options", "beam")  # the fields of the scale
 TRUTHS = 5  # best sequences that the oracle search returns; the first one is measured (S10.4)
@@ -37,7 +37,7 @@ def train(
 
     The material is a system and lessons; by default, those of the stock.
     """
-    from rampion.runs.sets_run import Run
+    from rampion.runs.sets_run import SetRun
     from rampion.training.relevant import Lines, Text, train
 
     fixed = {} if settings.language_model is None else {"LM": settings.language_model}
@@ -47,8 +47,8 @@ def train(
     corpus = system.corpus
     text = Text(*(Lines(part.source, part.references) for part in (lessons, corpus.dev, corpus.test) if part))
     facts = {"corpus": text.fingerprint, "decoder": decoder.fingerprint}
-    run = Run.resume(folder / "run", asdict(settings) | recipe.settings(), (), facts, ())
-    train(recipe, decoder, text, run, fixed=fixed, threads=stock.threads, record=told)
+    run = SetRun.resume(folder / "run", asdict(settings) | recipe.settings(), (), facts, told)
+    train(recipe, decoder, text, run, fixed=fixed, threads=stock.threads)
     rows, chosen = run.rows, run.chosen.iteration
     tests = [bleu(decoder.best(text.test.source, run.keyed(row.iteration)), text.test.references) for row in rows]
     trains = {
@@ -86,7 +86,7 @@ def recipe_of(stock: Stock, settings: Training) -> Recipe:
     return recipe.set(rate=recipe.settings()["rate"] * stock.scale.pace) if settings.paced else recipe
 
 
-def told(row: Iteration) -> None:
+def told(row: SetIteration) -> None:
     console.note(f"  iteration {row.iteration}: train {row.train:.2f}, dev {row.dev:.2f}, test {row.test:.2f}")
 
 

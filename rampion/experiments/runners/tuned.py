@@ -21,7 +21,7 @@ from rampion.store.text import Texts
 from rampion.training.recipes import RECIPES, Recipe, looped
 
 if TYPE_CHECKING:
-    from rampion.training.loop import Iteration
+    from rampion.training.loop import ListIteration
 
 SENTENCES = 900  # about the number of sentences that the paper tunes on (S4)
 
@@ -44,7 +44,7 @@ def tune(stock: Stock, settings: Tuning, seed: int, folder: Path, system: Any = 
     dense, dev, test = system.decoder(names, threads=stock.threads), system.corpus.dev, system.corpus.test
     decoder = LargeDecoder(dense, stock.counts) if counts else dense
     start = weights = drawn(decoder.initial, settings.start)
-    rows = list["Iteration"]()
+    rows = list["ListIteration"]()
     if settings.recipe:
         recipe = scaled(RECIPES[settings.recipe], stock.scale, len(dev))
         recipe = changed(recipe, list(filter(None, [settings.change])), barred=())
@@ -75,15 +75,15 @@ def tune(stock: Stock, settings: Tuning, seed: int, folder: Path, system: Any = 
 
 def loop(
     recipe: Recipe, decoder: Any, fingerprint: str, dev: Any, start: Weights, asked: dict[str, Any], folder: Path
-) -> tuple[list[Iteration], Weights]:
+) -> tuple[list[ListIteration], Weights]:
     """Tune in a run folder. The lists are removed at the end, because they can be decoded again."""
-    from rampion.runs.lists_run import Loop
+    from rampion.runs.lists_run import ListRun
     from rampion.training.loop import ignore, train
     from rampion.training.tuning import judge
 
     numbers = Texts.from_strings(map(str, range(len(dev))))
     arbiter = judge(numbers, dev.references, recipe.metric, recipe.alpha)
-    run = Loop.resume(folder, asked | recipe.settings(), (), {"decoder": fingerprint}, told, ())
+    run = ListRun.resume(folder, asked | recipe.settings(), (), {"decoder": fingerprint}, told)
     weights = train(recipe, decoder, dev.source, arbiter, start, ignore, journal=run)
     run.folder.finish(weights, weights, {"iteration": len(run.rows), "weights": str(run.folder.weights)})
     shutil.rmtree(folder / "lists")
@@ -106,5 +106,5 @@ def drawn(usual: Weights, number: int) -> Weights:
     return Weights(usual.features, draws)
 
 
-def told(row: Iteration) -> None:
+def told(row: ListIteration) -> None:
     console.note(f"  iteration {row.iteration}: tune {row.decoded:.2f}, on the lists {row.learnt:.2f}")
