@@ -27,8 +27,9 @@ MODULES: dict[str, tuple[str, ...]] = {
     "passes": ("distances",),
     "phrases": ("index", "number"),
     "search": ("search",),
-    "spell": ("feature_names", "phrase_texts"),
+    "spell": ("feature_names",),
     "symmetrise": ("symmetrise",),
+    "unspell": ("name_keys",),
 }
 
 if TYPE_CHECKING:  # types come from the twins
@@ -48,7 +49,8 @@ if TYPE_CHECKING:  # types come from the twins
     from rampion.decoder._reference.passes import distances
     from rampion.decoder._reference.phrases import index, number
     from rampion.decoder._reference.search import search
-    from rampion.decoder._reference.spell import feature_names, phrase_texts
+    from rampion.decoder._reference.spell import feature_names
     from rampion.decoder._reference.symmetrise import symmetrise
+    from rampion.decoder._reference.unspell import name_keys
 else:
     globals().update(opened("rampion.decoder", MODULES))

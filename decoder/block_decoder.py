@@ -31,7 +31,7 @@ from rampion.decoder.search.search import Search, search
 from rampion.errors import RecipeError
 from rampion.sets.records import DecodedBatch, Keyed, Weighing
 from rampion.store.candidates import Candidates
-from rampion.store.features import Weights
+from rampion.store.features import Weights, named
 from rampion.store.keys import Keys
 from rampion.store.names import Names
 from rampion.store.text import References, Texts
@@ -81,6 +81,8 @@ class Batch(NamedTuple):
     options: Options
     surfaces: Texts
 
+
+SOME = 1000  # names that are looked at before all the others
 
 T = TypeVar("T")
 Progress = Callable[[int], None]  # receives the number of sentences that are done
@@ -217,16 +219,16 @@ class BlockDecoder:
 
     def keyed(self, weights: Weighing) -> Keyed:
         """The weights as a table of keys. Weights of features that this decoder does not have are ignored."""
-        by_name = weights.own if isinstance(weights, Keyed) else weights
-        own = {name: by_name[name] for name in self.names if name in by_name}
         if isinstance(weights, Keyed):
-            return Keyed(weights.table, own)
-        sparse = {name: weight for name, weight in weights.items() if name not in DENSE}
-        keys = self.templates.keys(Texts.from_strings(sparse), lenient=True)
+            return Keyed(weights.table, {name: weights.own[name] for name in self.names if name in weights.own})
+        given = named(weights)
+        keys = self.templates.keys(given.features.names, lenient=True)
         known = keys != 0
-        table = Keys()
+        table = Keys(int(np.count_nonzero(known)))
         table.enter(keys[known])
-        table.set_weights(np.fromiter(sparse.values(), np.float64, len(sparse))[known])
+        table.set_weights(given.vector[known])
+        places = given.features.places(Texts.from_strings(self.names)).tolist()
+        own = {name: float(given.vector[at]) for name, at in zip(self.names, places, strict=True) if at >= 0}
         return Keyed(table, own)
 
     def model(self, weights: Weighing) -> Model:
@@ -241,12 +243,16 @@ class BlockDecoder:
             self._last.append(_Weighed(table, table.edition, own, model))
         return model
 
-    def knows(self, name: str) -> bool:
-        """Whether this decoder has a feature of that name."""
-        if name in DENSE:
-            return name in self.names
-        return self.templates.fires(name.partition("/")[0]) and bool(
-            self.templates.keys(Texts.from_strings([name]), lenient=True)
+    def weighs(self, weights: Weighing) -> bool:
+        """Whether any weight is for a feature of this decoder."""
+        if isinstance(weights, Keyed):
+            return bool(self.templates.mask or weights.own.keys() & set(self.names))
+        names = named(weights).features
+        if (names.places(Texts.from_strings(self.names)) >= 0).any():
+            return True
+        return any(
+            self.templates.fired(self.templates.keys(names.names.part(first, last), lenient=True)).any()
+            for first, last in ((0, min(SOME, len(names))), (min(SOME, len(names)), len(names)))
         )
 
     def weighed(self, own: Mapping[str, float], table: Keys) -> Model:

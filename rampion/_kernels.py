@@ -29,7 +29,7 @@ MODULES = {
     "ngrams": ("ngrams",),
     "pack": ("pack",),
     "pairs": ("pairs",),
-    "parse": ("cut", "parse"),
+    "parse": ("cut", "parse", "weigh_lines"),
     "pool": ("pool", "scatter", "tally"),
     "rank": ("rank",),
     "resample": ("deal", "draw"),
@@ -77,7 +77,7 @@ if TYPE_CHECKING:  # types come from the twins
     from rampion._reference.ngrams import ngrams
     from rampion._reference.pack import pack
     from rampion._reference.pairs import pairs
-    from rampion._reference.parse import cut, parse
+    from rampion._reference.parse import cut, parse, weigh_lines
     from rampion._reference.pool import pool, scatter, tally
     from rampion._reference.rank import rank
     from rampion._reference.resample import deal, draw

@@ -1,4 +1,4 @@
-"""Feature keys as readable names, phrases as their words.
+"""Feature keys as readable names.
 
 A name is the template's label and then its parts, / behind each, the last / cut off: P1/the_house/das_Haus.
 Twin: decoder/_reference/spell.py
@@ -98,24 +98,4 @@ def feature_names(const key_t[::1] keys, blocks, labels, sources, targets, users
             bounds[done + 1] = at - 1
         else:
             done = keys.shape[0]
-    return done
-
-
-def phrase_texts(const id_t[::1] words, const row_t[::1] phrases, texts, row_t done, row_t[::1] bounds,
-                 byte_t[::1] blob):  # OUT bounds, blob
-    """Write every phrase from `done` on, _ between its words: blob[bounds[i]:bounds[i + 1]]; return how many are done.
-
-    All are, unless blob has no room.
-    """
-    cdef const byte_t[::1] text = texts.blob
-    cdef const row_t[::1] text_at = texts.bounds
-    cdef row_t at
-    with nogil:
-        for done in range(done, phrases.shape[0] - 1):
-            at = put_phrase(words, phrases, done, text, text_at, blob, bounds[done])
-            if at < 0:
-                break
-            bounds[done + 1] = at - 1
-        else:
-            done = phrases.shape[0] - 1
     return done

@@ -1,4 +1,4 @@
-"""Feature keys as readable names, phrases as their words.
+"""Feature keys as readable names.
 
 Twin: decoder/_core/spell.pyx (and spell.pxd)
 """
@@ -78,26 +78,6 @@ def feature_names(
         bounds[row + 1] = bounds[row] + len(name)
         blob[bounds[row] : bounds[row + 1]] = list(name)
     return len(keys)
-
-
-def phrase_texts(
-    words: NDArray[np.uint32],
-    phrases: NDArray[np.int64],
-    texts: Texts,
-    done: int,
-    bounds: NDArray[np.int64],
-    blob: NDArray[np.uint8],
-) -> int:
-    """Write every phrase from `done` on, _ between its words: blob[bounds[i]:bounds[i + 1]]; return how many are done.
-
-    All are, unless blob has no room.
-    """
-    for row, name in enumerate(_joined(words, phrases, [texts.raw(i) for i in range(len(texts))])[done:], done):
-        if bounds[row] + len(name) + 1 > len(blob):
-            return row
-        bounds[row + 1] = bounds[row] + len(name)
-        blob[bounds[row] : bounds[row + 1]] = list(name)
-    return len(phrases) - 1
 
 
 def _joined(words: NDArray[np.uint32], phrases: NDArray[np.int64], texts: list[bytes]) -> list[bytes]:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from rampion.decoder.features.templates import Templates
+from rampion.decoder.features.templates import NAMES, Templates, labels_of
 from rampion.decoder.models.blocks import BOUNDARY, COLUMNS, Blocks, BlockSet
 
 from rampion.arrays import ends
@@ -86,7 +86,7 @@ def _rows(blocks: BlockSet, channel: str) -> _Rows:
 def _uses(blocks: BlockSet, features: Features) -> Offsets:
     """The id of every block's P1 feature."""
     names = features.names
-    pairs = np.array([f for f, name in enumerate(names) if name.startswith("P1/")], np.int64)
+    pairs = np.flatnonzero(labels_of(names) == NAMES.index("P1"))
     keys = Templates(blocks.vocabularies, blocks.blocks, "P1").keys(names.take(pairs), lenient=True)
     uses = np.full(len(blocks.blocks.sources), UNUSED)
     uses[(keys[keys != 0] >> np.uint64(8) & np.uint64(0xFFFFFFFF)).astype(np.int64)] = pairs[keys != 0]

@@ -33,12 +33,11 @@ that the numbers do not depend on the order of the threads.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import cached_property, reduce
 from itertools import pairwise
 from threading import Lock
 from typing import NamedTuple
-from urllib.parse import unquote
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,6 +79,8 @@ SHAPES = {
 }  # fmt: skip
 CODES = {"o": TURNS, "m": SWINGS, "j": JUMPS, "n": tuple(map(str, range(256)))}
 SPECIAL = re.compile(r"[%/_=|\s]", re.ASCII)
+_SPECIAL = np.array([SPECIAL.match(chr(byte)) is not None for byte in range(256)])
+LONGEST_PHRASE = 256  # words: files of blocks have room for no more
 
 
 class Block(NamedTuple):
@@ -176,6 +177,11 @@ class Templates:
         built_in = label in NAMES and self.mask >> NAMES.index(label) & 1
         return bool(built_in) or label in self.own
 
+    def fired(self, keys: KeyRow) -> NDArray[np.bool_]:
+        """Which keys are of templates in use."""
+        used = np.array([False, *(self.mask >> t & 1 or t == USER for t in range(31))], np.bool_)
+        return used[(keys >> np.uint64(59)).astype(np.int64)]
+
     def prepare(self, blocks: Ids) -> None:
         """Run the user's templates on the blocks that they have not seen."""
         if not self._functions:
@@ -269,83 +275,66 @@ class Templates:
 
     def keys(self, names: Texts, *, lenient: bool = False) -> KeyRow:
         """The key of every readable name. A name without a key in this block set is an error, or 0 if `lenient`."""
-        keys = np.zeros(len(names), np.uint64)
-        rows: dict[tuple[str, int], list[int]] = {}
-        parts = [name.split("/") for name in names]
-        for row, (label, *arguments) in enumerate(parts):
-            rows.setdefault((label, len(arguments)), []).append(row)
-        for (label, count), chosen in rows.items():
-            keys[chosen] = self._keys(label, [parts[row][1:] for row in chosen], count, lenient)
+        keys, tokens = np.zeros(len(names), np.uint64), np.empty(LONGEST_PHRASE, np.uint32)
+        phrased = np.isin(labels_of(names), [NAMES.index("P3"), NAMES.index("P5")]).any()
+        phrases = self._targets if phrased else np.zeros(1, np.uint32)
+        given = names.blob, names.bounds, self.blocks, Texts.from_strings(LABELS), *self._words, phrases, tokens
+        _kernels.name_keys(*given, keys)
+        if self.own:
+            # The user's templates: their names are numbered as they come.
+            left = np.flatnonzero(keys == 0)
+            rows = [row for row, name in zip(left, names.take(left), strict=True) if name.partition("/")[0] in self.own]
+            with self._lock:
+                keys[rows] = self.users.intern_all(names.take(np.array(rows, np.int64))).astype(np.uint64) | USERS
+        if not (lenient or keys.all()):
+            raise self._nameless(names[int(np.argmin(keys))])
         return keys
 
-    def _keys(self, label: str, arguments: Sequence[list[str]], count: int, lenient: bool) -> KeyRow:
-        """The keys of names of one template, each with `count` arguments."""
-        if label in self.own:
-            joined = Texts.from_strings("/".join([label, *one]) for one in arguments)
-            with self._lock:
-                return self.users.intern_all(joined).astype(np.uint64) | USERS
-        kinds, shifts = SHAPES.get(label, ("", ()))
+    def _nameless(self, name: str) -> InputError:
+        """The reason why a name has no key."""
+        label, *parts = name.split("/")
+        kinds, _ = SHAPES.get(label, ("", ()))
         most = len(kinds) + kinds.count("b")
-        if not kinds or not (1 if label == "W3" else most) <= count <= most:
-            if lenient:
-                return np.zeros(len(arguments), np.uint64)
-            name = "/".join([label, *arguments[0]])
-            raise InputError(f"{name!r} is not the name of a feature; expected one like W1/haus/house")
-        keys = np.full(len(arguments), (NAMES.index(label) + 1) << 59, np.uint64)
-        known = np.ones(len(arguments), np.bool_)
-        columns = iter(list(column) for column in zip(*arguments, strict=True))
-        for kind, shift in zip(kinds, shifts, strict=True):
-            if (column := next(columns, None)) is None:
-                break
-            if kind == "b":
-                column = [f"{source}/{target}" for source, target in zip(column, next(columns), strict=True)]
-            found = self._find(kind, column)
-            known &= found >= 0
-            if not (lenient or known.all()):
-                missing = column[int(np.argmin(found))]
-                raise InputError(
-                    f"{missing!r} in the name of a {label} is not {KINDS[kind]}; check spelling and block set"
+        if not kinds or not (1 if label == "W3" else most) <= len(parts) <= most:
+            return InputError(f"{name!r} is not the name of a feature; expected one like W1/haus/house")
+        for kind in kinds:
+            argument, parts = ("/".join(parts[:2]), parts[2:]) if kind == "b" else (parts[0], parts[1:])
+            if not self._knows(kind, argument):
+                return InputError(
+                    f"{argument!r} in the name of a {label} is not {KINDS[kind]}; check spelling and block set"
                 )
-            keys |= (found + (label == "W3")).astype(np.uint64) << np.uint64(shift)
-        return np.where(known, keys, np.uint64(0))
+            if not parts:
+                break
+        return InputError(f"{name!r} has no key in this block set; check spelling and block set")
 
-    def _find(self, kind: str, column: list[str]) -> Offsets:
-        """The id of every argument, -1 for unknown ones."""
+    def _knows(self, kind: str, argument: str) -> bool:
+        """Whether there is such an argument."""
         if kind in CODES:
-            numbers = {code: number for number, code in enumerate(CODES[kind])}
-            return np.array([numbers.get(code, -1) for code in column], np.int64)
+            return argument in CODES[kind]
         if kind in "st":
-            return self.vocabularies[kind == "t"].find_all(Texts.from_strings(map(unquote, column)))
-        if kind in "ST":
-            return self._phrases[kind == "T"].find_all(Texts.from_strings(column))
-        sides = zip(*(pair.split("/") for pair in column), strict=True)
-        source, target = (self._find(side, list(one)) for side, one in zip("ST", sides, strict=True))
-        pairs, order = self._sorted
-        wanted = source << 32 | target
-        places = np.minimum(np.searchsorted(pairs, wanted), len(pairs) - 1)
-        return np.where((pairs[places] == wanted) & (source >= 0) & (target >= 0), order[places], -1)
+            return self._words[kind == "t"].find(argument) is not None
+        name = {"b": f"P1/{argument}", "S": f"P4/{argument}/<s>", "T": f"P3/{argument}/<s>"}[kind]
+        return bool(self.keys(Texts.from_strings([name]), lenient=True))
 
     @cached_property
     def _spelt(self) -> tuple[Texts, Texts]:
         """Both vocabularies as they are written in names."""
-        source, target = (Texts.from_strings(map(escaped, names.texts())) for names in self.vocabularies)
+        source, target = (_escaped(names.texts()) for names in self.vocabularies)
         return source, target
 
     @cached_property
-    def _phrases(self) -> tuple[Names, Names]:
-        """All phrases of both sides as they are written in names, with their ids."""
-        blocks, tables = self.blocks, (Names(), Names())
-        words = (blocks.source_words, blocks.source_bounds), (blocks.target_words, blocks.target_bounds)
-        for (ids, phrases), texts, names in zip(words, self._spelt, tables, strict=True):
-            names.intern_all(_phrases(ids, phrases, texts))
-        return tables
+    def _words(self) -> tuple[Names, Names]:
+        """The same as tables."""
+        source, target = map(Names.of, self._spelt)
+        return source, target
 
     @cached_property
-    def _sorted(self) -> tuple[Offsets, Offsets]:
-        """The blocks sorted by source << 32 | target, and these sorted numbers."""
-        pairs = self.blocks.sources.astype(np.int64) << 32 | self.blocks.targets
-        order = np.argsort(pairs, kind="stable")
-        return pairs[order], order
+    def _targets(self) -> Ids:
+        """A table of target phrases: as slots of Blocks is one of source phrases."""
+        bounds = self.blocks.target_bounds
+        slots = np.zeros(2 << len(bounds).bit_length(), np.uint32)
+        _kernels.index(self.blocks.target_words, bounds, 2, slots)
+        return slots
 
 
 KINDS = {
@@ -355,10 +344,24 @@ KINDS = {
 }  # fmt: skip
 
 
-def _phrases(words: Ids, phrases: Offsets, texts: Texts) -> Texts:
-    """Every phrase as one text, _ between its words."""
-    bounds, done = np.zeros(len(phrases), np.int64), 0
-    blob = np.empty(12 * len(phrases) + 64, np.uint8)
-    while (done := _kernels.phrase_texts(words, phrases, texts, done, bounds, blob)) < len(phrases) - 1:
-        blob = np.concatenate([blob, np.empty_like(blob)])
-    return Texts(blob[: bounds[-1]], bounds)
+def _escaped(texts: Texts) -> Texts:
+    """The words as they are written in names."""
+    special = _SPECIAL[texts.blob]
+    if not special.any():
+        return texts
+    words = list(texts)
+    owners = np.searchsorted(texts.bounds, np.flatnonzero(special), "right") - 1
+    for word in np.unique(owners).tolist():
+        words[word] = escaped(words[word])
+    return Texts.from_strings(words)
+
+
+def labels_of(names: Texts) -> NDArray[np.int64]:
+    """The number of the template that each name begins with, -1 for none."""
+    found = np.full(len(names), -1, np.int64)
+    long = np.flatnonzero(np.diff(names.bounds) > 2)
+    starts = names.bounds[long]
+    heads = [names.blob[starts + place] for place in range(3)]
+    for t, label in enumerate(NAMES):
+        found[long[(heads[0] == ord(label[0])) & (heads[1] == ord(label[1])) & (heads[2] == ord("/"))]] = t
+    return found

@@ -9,18 +9,18 @@ tuned like the others. For these templates all unknown words are the same word, 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 from rampion.decoder.features.dense import DENSE
-from rampion.decoder.features.templates import Templates, mask_of
+from rampion.decoder.features.templates import NAMES, Templates, labels_of, mask_of
 from rampion.decoder.models.blocks import BOUNDARY, COLUMNS, LEARNT, BlockSet
 from rampion.decoder.search.model import Model
 from rampion.decoder.search.states import FILL, OPEN, STEP
 
 from rampion.errors import InputError
+from rampion.store.features import Features, Weights, named
 from rampion.store.keys import Keys
 from rampion.store.text import Texts
 
@@ -47,57 +47,55 @@ class Share(NamedTuple):
 
 def condensed(blocks: BlockSet, weights: Mapping[str, float]) -> BlockSet:
     """The blocks with the columns of sparse weights. Weights of real-valued features are ignored."""
+    return condense(blocks, weights)[0]
+
+
+def condense(blocks: BlockSet, weights: Mapping[str, float]) -> tuple[BlockSet, dict[str, Share]]:
+    """The blocks with the columns of sparse weights, and what became of the weights of each template."""
     own = blocks.blocks
     if own.columns != COLUMNS:
         raise InputError("the blocks are condensed already; take those that the weights were learnt with")
     values = np.zeros((len(own.sources), len(LEARNT)))
     everything = np.arange(len(own.sources), dtype=np.uint32)
-    for label, table in _tables(blocks, weights).items():
-        model = Model.of(own, mask_of(label), table, {})
-        model.assess(everything)
+    sparse = _sparse(named(weights))
+    keys = Templates(blocks.vocabularies, own, ",".join(COLUMNS_OF)).keys(sparse.features.names, lenient=True)
+    given, shares = labels_of(sparse.features.names), dict[str, Share]()
+    for t, label in enumerate(NAMES):
+        if label not in COLUMNS_OF:
+            continue
         names, moves = COLUMNS_OF[label]
-        values[:, [LEARNT.index(name) for name in names]] = model.local[:, moves]
+        here = keys >> np.uint64(59) == t + 1
+        table = Keys(int(np.count_nonzero(here)))
+        table.enter(keys[here])
+        table.set_weights(sparse.vector[here])
+        shares[label] = Share(names, len(table), int(np.count_nonzero(given == t)) - len(table))
+        if len(table):
+            model = Model.of(own, mask_of(label), table, {})
+            model.assess(everything)
+            values[:, [LEARNT.index(name) for name in names]] = model.local[:, moves]
     values[BOUNDARY] = 0.0  # the boundary fires nothing
     with np.errstate(over="ignore"):
         single = np.hstack([own.values, values.astype(np.float32)])
     if not np.isfinite(single).all():
         raise InputError("the weights of a block sum up to more than single precision holds; expected smaller ones")
-    return BlockSet(blocks.vocabularies, own._replace(values=single), blocks.jumps, blocks.meta)
+    return BlockSet(blocks.vocabularies, own._replace(values=single), blocks.jumps, blocks.meta), shares
 
 
-def shares(blocks: BlockSet, weights: Mapping[str, float]) -> dict[str, Share]:
-    """For every template of `condensed`: how many nonzero weights it puts into columns, and how many it cannot."""
-    taken = {label: len(table) for label, table in _tables(blocks, weights).items()}
-    given = Counter(name.partition("/")[0] for name in _sparse(weights))
-    return {
-        label: Share(columns, taken.get(label, 0), given[label] - taken.get(label, 0))
-        for label, (columns, _) in COLUMNS_OF.items()
-    }
-
-
-def _sparse(weights: Mapping[str, float]) -> dict[str, float]:
+def _sparse(weights: Weights) -> Weights:
     """The nonzero weights of sparse features. Raise InputError if one of them has no column."""
-    found = {name: weight for name, weight in weights.items() if weight and name not in DENSE}
-    if strange := next((name for name in found if name.partition("/")[0] not in COLUMNS_OF), None):
+    dense = weights.features.places(Texts.from_strings(DENSE))
+    heavy = weights.vector != 0
+    heavy[dense[dense >= 0]] = False
+    rows = np.flatnonzero(heavy)
+    names, vector = weights.features.names.take(rows), weights.vector[rows]
+    taken = np.array([label in COLUMNS_OF for label in NAMES] + [False])[labels_of(names)]
+    for strange in np.flatnonzero(~taken)[:1].tolist():
         raise InputError(
-            f"{strange} has a weight, but no column takes it: only features of {', '.join(COLUMNS_OF)} "
+            f"{names[strange]} has a weight, but no column takes it: only features of {', '.join(COLUMNS_OF)} "
             "(pairs, lexical, triplets, reordering) can be condensed; learn without the others"
         )
-    if large := next((name for name, weight in found.items() if not abs(weight) <= LARGEST), None):
-        raise InputError(f"the weight of {large} is {found[large]}; expected a number that single precision holds")
-    return found
-
-
-def _tables(blocks: BlockSet, weights: Mapping[str, float]) -> dict[str, Keys]:
-    """The weights of each template by key, without features that the blocks cannot fire."""
-    rows: dict[str, dict[str, float]] = {}
-    for name, weight in _sparse(weights).items():
-        rows.setdefault(name.partition("/")[0], {})[name] = weight
-    tables, templates = {}, Templates(blocks.vocabularies, blocks.blocks, ",".join(rows))
-    for label, row in rows.items():
-        keys = templates.keys(Texts.from_strings(row), lenient=True)
-        known = keys != 0
-        tables[label] = Keys(len(keys))
-        tables[label].enter(keys[known])
-        tables[label].set_weights(np.fromiter(row.values(), np.float64, len(row))[known])
-    return tables
+    for large in np.flatnonzero(~(np.abs(vector) <= LARGEST))[:1].tolist():
+        raise InputError(
+            f"the weight of {names[large]} is {vector[large]}; expected a number that single precision holds"
+        )
+    return Weights(Features(names, 0), vector)

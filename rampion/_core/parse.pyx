@@ -1,4 +1,4 @@
-"""Whole lines of a Moses n-best list, taken apart: id, hypothesis, labelled values, total, the rest.
+"""Whole lines of a Moses n-best list, taken apart: id, hypothesis, labelled values, total, the rest; and of weights.
 
 Twin: rampion/_reference/parse.py
 A mantissa up to 2^53 with a power of ten up to 22 is one correctly rounded operation (Clinger 1990); the rest goes to
@@ -266,3 +266,34 @@ def cut(const byte_t[::1] block, const row_t[:, ::1] spans, row_t column,
             bounds[row + 1] = bounds[row] + spans[row, column + 1] - start
             for at in range(spans[row, column + 1] - start):
                 blob[bounds[row] + at] = block[start + at]
+
+
+def weigh_lines(const byte_t[::1] block, row_t[:, ::1] spans, real[::1] values, row_t[::1] state):  # OUT
+    """Read lines `name value` from state[0] on until one says something else; return how many weights there are.
+
+    spans[i] are the start and the end of a name, and the number of its line, values[i] its weight. state goes in and
+    out: where reading begins or has stopped, and the number of that line. Empty lines are passed over.
+    """
+    cdef row_t at = state[0], line = state[1], count = 0, name, end, stop
+    with nogil:
+        while at < block.shape[0]:
+            name = _skip(block, at)
+            if block[name] == c"\n":
+                at, line = name + 1, line + 1
+                continue
+            end = name
+            while not is_blank(block[end]):
+                end += 1
+            stop = _skip(block, end)
+            if block[name] == c"#" or block[end - 1] == c"=" or block[stop] == c"\n":
+                break
+            stop = _number(block, stop, values, count)
+            if stop == 0 or not isfinite(values[count]):
+                break
+            stop = _skip(block, stop)
+            if block[stop] != c"\n":
+                break
+            spans[count, 0], spans[count, 1], spans[count, 2] = name, end, line
+            at, line, count = stop + 1, line + 1, count + 1
+    state[0], state[1] = at, line
+    return count

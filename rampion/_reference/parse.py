@@ -1,4 +1,4 @@
-"""Whole lines of a Moses n-best list, taken apart: id, hypothesis, labelled values, total, the rest.
+"""Whole lines of a Moses n-best list, taken apart: id, hypothesis, labelled values, total, the rest; and of weights.
 
 Twin: rampion/_core/parse.pyx
 """
@@ -23,6 +23,7 @@ _NUMERAL = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 _FIRST_BAR = re.compile(rb"\|\|\|(?=\s)")
 _BAR = re.compile(rb"(?<=\s)\|\|\|(?=\s)")
 _TOKEN = re.compile(rb"\S+")
+_WEIGHT = re.compile(rb"\s*([^\s#]\S*)(?<!=)\s+(" + _NUMERAL.pattern + rb")\s*")
 
 
 class _Stop(Exception):  # noqa: N818
@@ -181,3 +182,25 @@ def cut(
         edges.append(edges[-1] + len(piece))
     bounds[:] = edges
     blob[: edges[-1]] = list(b"".join(pieces))
+
+
+def weigh_lines(
+    block: NDArray[np.uint8], spans: NDArray[np.int64], values: NDArray[np.float64], state: NDArray[np.int64]
+) -> int:
+    """Read lines `name value` from state[0] on until one says something else; return how many weights there are.
+
+    spans[i] are the start and the end of a name, and the number of its line, values[i] its weight. state goes in and
+    out: where reading begins or has stopped, and the number of that line. Empty lines are passed over.
+    """
+    whole, (at, line), count = block.tobytes(), state.tolist(), 0
+    while at < len(whole):
+        stop = whole.index(b"\n", at) + 1
+        if whole[at:stop].strip():
+            found = _WEIGHT.fullmatch(whole, at, stop)
+            if not found or not math.isfinite(float(found[2])):
+                break
+            spans[count], values[count] = (*found.span(1), line), float(found[2])
+            count += 1
+        at, line = stop, line + 1
+    state[:] = at, line
+    return count

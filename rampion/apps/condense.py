@@ -5,17 +5,20 @@ from __future__ import annotations
 from rampion.apps.inputs import read_weights
 from rampion.decoder.features.dense import DENSE
 from rampion.decoder.models.blocks import LEARNT, BlockSet
-from rampion.decoder.search.condense import Share, condensed, shares
+from rampion.decoder.search.condense import Share
+from rampion.decoder.search.condense import condense as condensing
 from rampion.formats import weights as weight_files
 from rampion.store.features import Weights
+from rampion.store.text import Texts
 
 
 def condense(blocks: str, weights: str, out: str, save_weights: str | None) -> dict[str, Share]:
     """Write the condensed blocks; what became of the weights of every template."""
     found, learnt = BlockSet.read(blocks), read_weights(weights)
-    rows = shares(found, learnt)
-    condensed(found, learnt).write(out)
+    made, rows = condensing(found, learnt)
+    made.write(out)
     if save_weights:
-        own = {name: weight for name, weight in learnt.items() if name in DENSE}
+        places = learnt.features.places(Texts.from_strings(DENSE)).tolist()
+        own = {name: float(learnt.vector[at]) for at, name in sorted(zip(places, DENSE, strict=True)) if at >= 0}
         weight_files.write(save_weights, Weights.from_dict(own | dict.fromkeys(LEARNT, 1.0)))
     return rows

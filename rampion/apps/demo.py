@@ -289,7 +289,9 @@ class Tour:
         if not run.folder.weights.exists():
             signature = arbiter.metric.signature(dev.references)
             found = {"recipe": "rampion", "metric": arbiter.metric.name, "signature": signature}
-            run.folder.finish(learnt, learnt, found | {"iteration": len(run.rows), "weights": str(run.folder.weights)})
+            run.folder.finish(
+                learnt, learnt, found | {"iteration": len(run.rows), "weights": str(run.folder.home_of(learnt))}
+            )
         return run
 
     @cached_property

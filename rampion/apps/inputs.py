@@ -93,16 +93,17 @@ def order_of(reordering: str, adjacent_swaps: bool = False) -> Reordering:
 
 def weights_file(path: str) -> str:
     """The path, or the weights inside it if it is a run folder."""
-    inside = Path(path) / "weights.txt"
     if not Path(path).is_dir():
         return path
-    if not inside.exists():
+    inside = next((file for ending in ("bin", "txt") if (file := Path(path, f"weights.{ending}")).exists()), None)
+    if inside is None:
         if Path(path, "sets").is_dir():
             raise InputError(
                 f"{path}: is a run of rampion train; write its weights by name: rampion weights --out FILE"
             )
         raise InputError(
-            f"{path}: is a folder without weights.txt; name a weights file or the folder of a finished run"
+            f"{path}: is a folder without weights.txt or weights.bin; name a weights file or the folder of a finished "
+            "run"
         )
     return str(inside)
 

@@ -92,7 +92,7 @@ def _finished(run: ListRun, name: str, chosen: Recipe, text: Judged, tuned: Weig
     rows = run.rows[: chosen.iterations]
     best = answer(chosen, rows, measure.higher_is_better)
     last = tuned if best == len(rows) else run.weights(len(rows))
-    signature, path = measure.signature(text.judge.references), str(run.folder.weights)
+    signature, path = measure.signature(text.judge.references), str(run.folder.home_of(tuned))
     facts = {"recipe": name, "metric": measure.name, "signature": signature, "iteration": best, "weights": path}
     run.folder.finish(tuned, last, facts)
     return Looped(name, measure.name, signature, best, path, rows, best_on_dev)

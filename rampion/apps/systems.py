@@ -18,7 +18,7 @@ from rampion.decoder.models.leave_one_out import LENGTH, STANDARD, Penalty
 from rampion.decoder.models.options import LONGEST
 from rampion.errors import InputError, RecipeError
 from rampion.formats import texts
-from rampion.sets.records import Keyed, Weighing
+from rampion.sets.records import Weighing
 from rampion.store.text import Texts
 from rampion.threads import processors
 
@@ -132,20 +132,13 @@ def weighed(asked: SystemOptions, lines: Texts, tick: Callable[[int], None], dis
     """The same, if some of the weights are for features of the decoder."""
     found = opened(asked, lines, tick, distinct)
     system = found.system
-    if not _weighs(system, found.weights):
+    if not system.weighs(found.weights):
         raise InputError(
             f"no weight is for the features {system.features}; give weights that name some of them (--weights)"
         )
     if system.lm is None and system.features in SETS:
         console.note(f"{system.features} without its language model; give one with --lm")
     return found
-
-
-def _weighs(system: BlockDecoder, given: Weighing) -> bool:
-    """Whether any weight is for a feature of the decoder."""
-    if isinstance(given, Keyed):
-        return bool(system.templates.mask or given.own.keys() & set(system.names))
-    return any(map(system.knows, given))
 
 
 class Shared(NamedTuple):

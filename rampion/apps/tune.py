@@ -154,7 +154,7 @@ def tune(ready: Prepared, show: Show) -> TunedRun:
             if size:
                 raise RecipeError(f"--executor {task.executor}: --shards says how much a shard has; leave size= out")
         tuned = ready.lists.tune(chosen, record, shards=task.shards, executor=workers)
-    facts = _facts(task, tuned, folder().weights)
+    facts = _facts(task, tuned, folder().home_of(tuned.weights))
     folder().finish(tuned.weights, tuned.last_weights, facts)
     doubts = list(_doubts(tuned, metric.higher_is_better))
     return TunedRun(tuned, metric, task.weights is not None, folder().weights, facts, doubts)

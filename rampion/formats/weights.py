@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 import math
+from codecs import getincrementaldecoder
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
+from rampion import _kernels
+from rampion.arrays import covers, ends
 from rampion.errors import FormatError, InputError, StoreError
 from rampion.formats import container
-from rampion.formats.files import FilePath, head, lines, replacing, shown
+from rampion.formats.files import FilePath, head, line_blocks, newlines, not_utf8, replacing, shown
 from rampion.store.features import Features, Weights
 from rampion.store.groups import groups_of
+from rampion.store.names import Names
 from rampion.store.text import Texts
 
 KIND = "weights"
+_CHUNK = 1 << 16  # weights that are made text at a time
+_PIECE = 1 << 20  # bytes that are proved to be UTF-8 at a time
+_BLANK = np.isin(np.arange(256), list(b" \t\n\v\f\r"))
 
 
 def read(path: FilePath) -> Weights:
     """The weights of either form, told apart by the first bytes."""
-    return _read_binary(path) if head(path).startswith(container.NAME) else _read_text(path)
+    return _read_binary(path) if head(path).startswith(container.NAME) else _Text(path).weights()
 
 
 def write(path: FilePath, weights: Weights) -> None:
@@ -32,39 +40,82 @@ def write(path: FilePath, weights: Weights) -> None:
         container.write(path, KIND, arrays, {"width": weights.features.width})
         return
     with replacing(path) as file:
-        file.writelines(line.encode() for line in _lines(weights))
+        file.writelines(_lines(weights))
 
 
-def _read_text(path: FilePath) -> Weights:
-    dense: dict[str, list[float]] = {}
-    sparse: dict[str, float] = {}
-    for line, text in lines(path):
-        if not text or text.startswith("#"):
-            continue
-        name, *cells = text.split()
-        values = [_value(path, line, cell) for cell in cells]
+class _Text:
+    """The lines of a text file: sparse weights go through the kernel, every other line is looked at by itself."""
+
+    def __init__(self, path: FilePath) -> None:
+        self.path = path
+        self.dense: dict[str, list[float]] = {}
+        self.sparse = Names()
+        self.values: list[NDArray[np.float64]] = []
+        for first, block in line_blocks(path):
+            self._take(first, block)
+
+    def weights(self) -> Weights:
+        """The dense weights, then the sparse ones."""
+        dense = [
+            (name if len(values) == 1 else f"{name}[{place}]", value)
+            for name, values in self.dense.items()
+            for place, value in enumerate(values)
+        ]
+        names = Texts.from_strings(name for name, _ in dense)
+        for name, count in Counter(name for name, _ in dense).items():
+            if count > 1 or self.sparse.find(name) is not None:
+                raise FormatError(f"{shown(self.path)}: feature {name} has two weights; keep one of them")
+        if not dense and not len(self.sparse):
+            raise FormatError(f"{shown(self.path)}: holds no weights")
+        vector = np.concatenate([np.array([value for _, value in dense]), *self.values])
+        return Weights(Features(Texts.join([names, self.sparse.texts()]), len(dense)), vector)
+
+    def _take(self, first: int, block: bytes) -> None:
+        """The weights of a block of lines; `first` is the number of its first line."""
+        try:
+            block.decode()
+        except UnicodeDecodeError:
+            for number, line in enumerate(block.split(b"\n"), first):
+                try:
+                    line.decode()
+                except UnicodeDecodeError as mistake:
+                    raise not_utf8(self.path, number, mistake) from mistake
+        data, count = np.frombuffer(block, np.uint8), newlines(block)
+        spans, values, state = np.empty((count, 3), np.int64), np.empty(count), np.array([0, first])
+        while state[0] < len(block):
+            found = _kernels.weigh_lines(data, spans, values, state)
+            self._enter(data, spans[:found], values[:found])
+            start, number = state.tolist()
+            if start < len(block):
+                state[:] = block.index(b"\n", start) + 1, number + 1
+                self._line(number, block[start : state[0]])
+
+    def _enter(self, data: NDArray[np.uint8], spans: NDArray[np.int64], values: NDArray[np.float64]) -> None:
+        """Weights of sparse features that have none yet."""
+        bounds = ends(spans[:, 1] - spans[:, 0])
+        names, before = Texts(np.empty(bounds[-1], np.uint8), bounds), len(self.sparse)
+        _kernels.cut(data, spans, 0, names.blob, names.bounds)
+        strange = self.sparse.intern_all(names) != np.arange(before, before + len(names))
+        if strange.any():
+            row = int(strange.argmax())
+            again = f"feature {names[row]} has a weight already; keep one"
+            raise FormatError.at(shown(self.path), int(spans[row, 2]), again)
+        self.values.append(values.copy())
+
+    def _line(self, number: int, line: bytes) -> None:
+        """A line that the kernel does not read."""
+        name, *cells = [cell.decode() for cell in line.split()] or ["#"]
+        if name.startswith("#"):
+            return
+        values = [_value(self.path, number, cell) for cell in cells]
         if name.endswith("=") and len(name) > 1 and values:
-            dense.setdefault(name[:-1], []).extend(values)
+            self.dense.setdefault(name[:-1], []).extend(values)
         elif len(values) == 1 and not name.endswith("="):
-            if name in sparse:
-                raise FormatError.at(shown(path), line, f"feature {name} has a weight already; keep one")
-            sparse[name] = values[0]
+            raw = np.frombuffer(name.encode(), np.uint8)
+            self._enter(raw, np.array([[0, len(raw), number]]), np.array(values))
         else:
-            raise FormatError.at(shown(path), line, f"{text[:60]!r} is no weight; expected 'Name= v v v' or 'name v'")
-    features = [
-        (name if len(values) == 1 else f"{name}[{place}]", value)
-        for name, values in dense.items()
-        for place, value in enumerate(values)
-    ]
-    width = len(features)
-    features += sparse.items()
-    found = dict(features)
-    for name, count in Counter(name for name, _ in features).items():
-        if count > 1:
-            raise FormatError(f"{shown(path)}: feature {name} has two weights; keep one of them")
-    if not found:
-        raise FormatError(f"{shown(path)}: holds no weights")
-    return Weights(Features(Texts.from_strings(found), width), np.fromiter(found.values(), np.float64, len(found)))
+            text = line.decode().strip()[:60]
+            raise FormatError.at(shown(self.path), number, f"{text!r} is no weight; expected 'Name= v v v' or 'name v'")
 
 
 def _value(path: FilePath, line: int, cell: str) -> float:
@@ -81,26 +132,50 @@ def _read_binary(path: FilePath) -> Weights:
     arrays, meta = container.read(path, KIND)
     try:
         names, values, width = Texts(arrays["blob"], arrays["bounds"]), arrays["values"], meta["width"]
-        ends = [0, *names.bounds.tolist(), len(names.blob)]
-        fits = ends == sorted(ends) and ends[1] == 0 and ends[-2] == ends[-1] and values.shape == (len(names),)
-        fits = fits and values.dtype == np.float64 and len(set(names)) == len(names) and 0 <= width <= len(names)
-    except (KeyError, TypeError, ValueError) as error:
+        fits = covers(names.bounds, len(names.blob)) and values.shape == (len(names),)
+        fits = fits and values.dtype == np.float64 and 0 <= width <= len(names)
+        fits = fits and _decodable(names) and len(Names.of(names)) == len(names)
+    except (KeyError, TypeError, ValueError, IndexError) as error:
         raise StoreError(f"{path}: lacks a part of what weights are made of; write it again") from error
     if not fits or not np.isfinite(values).all():
         raise StoreError(f"{path}: names, weights and width do not fit together; write it again")
     return Weights(Features(names, width), values)
 
 
-def _lines(weights: Weights) -> Iterator[str]:
-    names, values = weights.features.names, weights.vector.tolist()
-    groups = groups_of(names.take(np.arange(weights.features.width)))
-    for label, first, size in dict.fromkeys(groups):
-        yield f"{_written(label)}= {' '.join(map(repr, values[first : first + size]))}\n"
-    for name, value in zip(list(names)[len(groups) :], values[len(groups) :], strict=True):
-        yield f"{_written(name)} {value!r}\n"
+def _decodable(texts: Texts) -> bool:
+    """Whether no text begins inside a character; raise UnicodeDecodeError if the bytes are not UTF-8."""
+    decoder = getincrementaldecoder("utf-8")()
+    for start in range(0, len(texts.blob), _PIECE):
+        decoder.decode(texts.blob[start : start + _PIECE].tobytes())
+    decoder.decode(b"", final=True)
+    starts = texts.bounds[texts.bounds < len(texts.blob)]
+    return not (texts.blob[starts] & 0xC0 == 0x80).any()
+
+
+def _lines(weights: Weights) -> Iterator[bytes]:
+    names, width = weights.features.names, weights.features.width
+    values = weights.vector[:width].tolist()
+    for label, first, size in dict.fromkeys(groups_of(names.take(np.arange(width)))):
+        yield f"{_written(label)}= {' '.join(map(repr, values[first : first + size]))}\n".encode()
+    if (bad := _unwritable(names.part(width, len(names)))) >= 0:
+        _written(names[width + bad])
+    for start in range(width, len(names), _CHUNK):
+        end = min(start + _CHUNK, len(names))
+        rows = zip(names.part(start, end), weights.vector[start:end].tolist(), strict=True)
+        yield "".join([f"{name} {value!r}\n" for name, value in rows]).encode()
+
+
+def _unwritable(names: Texts) -> int:
+    """The first name that cannot stand in a text file, or -1."""
+    starts, stops = names.bounds[:-1], names.bounds[1:]
+    blanks = np.searchsorted(np.flatnonzero(_BLANK[names.blob]), names.bounds)
+    bad = (starts == stops) | (np.diff(blanks) > 0)
+    padded = np.append(names.blob, np.uint8(0))
+    bad |= (padded[starts] == ord("#")) | (padded[stops - 1] == ord("="))
+    return int(bad.argmax()) if bad.any() else -1
 
 
 def _written(name: str) -> str:
-    if name.split() != [name] or name.startswith("#") or name.endswith("="):
+    if name.encode().split() != [name.encode()] or name.startswith("#") or name.endswith("="):
         raise InputError(f"the feature name {name!r} cannot stand in a text file of weights; write a .bin file")
     return name

@@ -23,6 +23,7 @@ from rampion.training.loop import Round
 from rampion.training.memory import peak
 
 T = TypeVar("T")
+MANY = 100_000  # so many weights stand in a binary file, which is read ten times as fast as text
 PACKAGES = ("numpy", "scipy", "sacrebleu", "rapidfuzz", "cython")
 
 
@@ -132,7 +133,13 @@ class RunFolder:
 
     @property
     def weights(self) -> Path:
-        return self.path / "weights.txt"
+        """The weights of a finished run."""
+        binary = self.path / "weights.bin"
+        return binary if binary.exists() else self.path / "weights.txt"
+
+    def home_of(self, weights: Weights, stem: str = "weights") -> Path:
+        """The file for these weights: text that people can read, or a binary one for many."""
+        return self.path / f"{stem}.{'bin' if len(weights) >= MANY else 'txt'}"
 
     def event(self, kind: str, facts: Mapping[str, Any]) -> None:
         events = self.path / "events.jsonl"
@@ -144,10 +151,6 @@ class RunFolder:
         except OSError as error:
             raise InputError(f"{events}: cannot be written: {error.strerror}") from error
 
-    @property
-    def last_weights(self) -> Path:
-        return self.path / "weights.last.txt"
-
     def round(self, row: Round) -> None:
         self.event("round", asdict(row))
 
@@ -158,11 +161,12 @@ class RunFolder:
 
     def finish(self, weights: Weights, last: Weights, facts: Mapping[str, Any]) -> None:
         """The chosen weights, and those of the last round where they are others."""
-        if last is weights:
-            self.last_weights.unlink(missing_ok=True)
-        else:
-            weight_files.write(self.last_weights, last)
-        weight_files.write(self.weights, weights)
+        for stem, found in (("weights.last", None if last is weights else last), ("weights", weights)):
+            home = self.home_of(found, stem) if found is not None else None
+            for other in {self.path / f"{stem}.{ending}" for ending in ("bin", "txt")} - {home}:
+                other.unlink(missing_ok=True)
+            if found is not None and home:
+                weight_files.write(home, found)
         told = {**self.manifest, "spent": {"CPU seconds": process_time(), "memory": peak()}}
         self._write("manifest.json", json.dumps(told, indent=2, ensure_ascii=False) + "\n")
         self.event("done", facts)

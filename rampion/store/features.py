@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rampion.arrays import Index, Selection
 from rampion.errors import InputError
+from rampion.store.names import Names
 from rampion.store.text import Texts
 
 
@@ -61,8 +62,40 @@ class Features(Sequence[str]):
 
     @cached_property
     def ids(self) -> dict[str, int]:
-        """The id of every feature, by name."""
+        """The id of every feature, by name. Among millions, `places` looks up sooner and takes less memory."""
         return {name: f for f, name in enumerate(self.names)}
+
+    @cached_property
+    def _table(self) -> Names:
+        return Names.of(self.names)
+
+    def places(self, names: Texts) -> NDArray[np.int64]:
+        """The ids of features by name.
+
+        Parameters
+        ----------
+        names : Texts
+            The names to look up.
+
+        Returns
+        -------
+        numpy.ndarray of int64
+            The id of every name, -1 for those that are no features.
+
+        Examples
+        --------
+        >>> lists.features.places(rampion.Texts.from_strings(["TM", "Dog"])).tolist()
+        [1, -1]
+        """
+        if "_table" in self.__dict__ or len(names) >= len(self):
+            return self._table.find_all(names)
+        # A table of the fewer names is made sooner.
+        asked = Names(1 << max(len(names) - 1, 1).bit_length())
+        numbers = asked.intern_all(names)
+        places, found = np.full(len(asked), -1, np.int64), asked.find_all(self.names)
+        here = np.flatnonzero(found >= 0)
+        places[found[here]] = here
+        return places[numbers]
 
     def same(self, other: Features) -> bool:
         """Whether both have the same names in the same order, and the same of them are dense.
@@ -109,12 +142,15 @@ class Features(Sequence[str]):
         if self.same(other):
             same = np.arange(len(self), dtype=np.uint32)
             return self, same, same
-        mine, theirs = list(self.names), list(other.names)
-        both = set(mine[: self.width]) & set(theirs[: other.width])
-        dense = [name for name in mine[: self.width] if name in both]
-        ids = {name: f for f, name in enumerate(dict.fromkeys([*dense, *mine, *theirs]))}
-        places = [np.array([ids[name] for name in names], np.uint32) for names in (mine, theirs)]
-        return Features(Texts.from_strings(ids), len(dense)), places[0], places[1]
+        table = Names.of(self.names)
+        mine, theirs = np.arange(len(self)), table.intern_all(other.names)
+        shared = np.zeros(len(table), np.bool_)
+        shared[theirs[: other.width]] = True
+        shared[self.width :] = False
+        order = np.concatenate([np.flatnonzero(shared), np.flatnonzero(~shared)])
+        places = np.empty(len(table), np.uint32)
+        places[order] = np.arange(len(table))
+        return Features(table.texts().take(order), int(shared.sum())), places[mine], places[theirs]
 
 
 class Weights(Mapping[str, float]):
@@ -228,25 +264,18 @@ class Weights(Mapping[str, float]):
         """
         if self.features.same(features):
             return self.vector.copy()
-        vector = np.zeros(len(features))
-        for name, weight in zip(self.features.names, self.vector.tolist(), strict=True):
-            if (f := features.ids.get(name)) is not None:
-                vector[f] = weight
+        vector, places = np.zeros(len(features)), features.places(self.features.names)
+        vector[places[places >= 0]] = self.vector[places >= 0]
         if not lenient:
-            unweighted = [
-                features.names[f] for f in range(features.width) if features.names[f] not in self.features.ids
-            ]
-            if unweighted:
+            dense = features.names.part(0, features.width)
+            unweighted = dense.take(np.flatnonzero(self.features.places(dense) < 0))
+            if len(unweighted):
                 raise InputError(
                     f"the lists have the dense feature {_some(unweighted)}, for which there is no weight; "
                     "add a weight, or pass --lenient to give it 0"
                 )
-            unknown = [
-                name
-                for f, name in enumerate(self.features.names)
-                if f < self.features.width and name not in features.ids
-            ]
-            if unknown:
+            unknown = self.features.names.take(np.flatnonzero(places[: self.features.width] < 0))
+            if len(unknown):
                 raise InputError(
                     f"the weights name the dense feature {_some(unknown)}, which no candidate has; "
                     "use the weights of these lists, or pass --lenient to ignore it"
@@ -271,13 +300,20 @@ class Weights(Mapping[str, float]):
         >>> rampion.Weights.from_dict({"LM": 1.0}).over(rampion.Weights.from_dict({"LM": 2.0, "Cat": 3.0}))
         Weights({'LM': 1, 'Cat': 3})
         """
-        ids = self.features.ids
-        left = [f for f, name in enumerate(earlier.features.names) if name not in ids]
-        if not left:
+        left = np.flatnonzero(self.features.places(earlier.features.names) < 0)
+        if not len(left):
             return self
-        names = Texts.join([self.features.names, earlier.features.names.take(np.array(left))])
+        names = Texts.join([self.features.names, earlier.features.names.take(left)])
         return Weights(Features(names, self.features.width), np.append(self.vector, earlier.vector[left]))
 
 
-def _some(names: list[str]) -> str:
+def named(weights: Mapping[str, float]) -> Weights:
+    """The weights as arrays; their values are not looked at."""
+    if isinstance(weights, Weights):
+        return weights
+    values = np.fromiter(weights.values(), np.float64, len(weights))
+    return Weights(Features(Texts.from_strings(weights), 0), values)
+
+
+def _some(names: Texts) -> str:
     return repr(names[0]) if len(names) == 1 else f"{names[0]!r} (and {len(names) - 1} more)"

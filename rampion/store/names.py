@@ -31,6 +31,14 @@ class Names:
         self.bounds: NDArray[np.int64] = np.zeros(capacity + 1, np.int64)
         self.counts: NDArray[np.int64] = np.zeros(1, np.int64)
 
+    @classmethod
+    def of(cls, texts: Texts) -> Names:
+        """The table of these texts; it has as many names if no text stands there twice."""
+        names = cls(1 << max(len(texts) - 1, 1).bit_length())
+        names.blob = np.zeros(max(int(texts.bounds[-1] - texts.bounds[0]), 1), np.uint8)
+        names.intern_all(texts)
+        return names
+
     def __len__(self) -> int:
         return int(self.counts[0])
 

@@ -60,7 +60,7 @@ class Held:
 
     @classmethod
     def out(cls, batch: Batch, learnt: Features) -> Held:
-        return cls(batch, np.array([learnt.ids.get(name, -1) for name in batch.candidates.features.names], np.int64))
+        return cls(batch, learnt.places(batch.candidates.features.names))
 
     def standing(self, weights: Reals) -> Standing:
         return standing(self.batch, self.onto(weights))
@@ -245,10 +245,10 @@ class ListSteps:
                 (lists.features, self.first, "every candidate has the feature {}, which none had in iteration 1"),
                 (self.first, lists.features, "no candidate has the feature {}, which every one had in iteration 1"),
             ):
-                for name in now.names.take(np.arange(now.width)):
-                    if name not in then.ids:
-                        where = f"segments {lists.segments[0]} to {lists.segments[len(self.text.segments) - 1]}"
-                        raise InputError(f"{where}: {told.format(name)}; a decoder must keep its features")
+                dense = now.names.part(0, now.width)
+                for f in np.flatnonzero(then.places(dense) < 0)[:1].tolist():
+                    where = f"segments {lists.segments[0]} to {lists.segments[len(self.text.segments) - 1]}"
+                    raise InputError(f"{where}: {told.format(dense[f])}; a decoder must keep its features")
         return lists
 
 

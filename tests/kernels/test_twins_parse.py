@@ -94,6 +94,34 @@ def test_numbers_are_those_of_python(text: str) -> None:
         assert np.frombuffer(values)[0].tobytes() == np.float64(text).tobytes()
 
 
-@pytest.mark.parametrize("name", ["parse", "cut"])
+def weighed(module: Any, block: bytes) -> list[object]:
+    """Everything that is read of weights, other lines passed over."""
+    state, found = np.array([0, 7]), list[object]()
+    while state[0] < len(block):
+        spans, values = np.zeros((block.count(b"\n"), 3), np.int64), np.zeros(block.count(b"\n"))
+        count = module.weigh_lines(np.frombuffer(block, np.uint8), spans, values, state)
+        found += [spans[:count].tolist(), values[:count].tobytes(), state.tolist()]
+        if state[0] < len(block):
+            state[:] = block.index(b"\n", int(state[0])) + 1, state[1] + 1
+    return found
+
+
+weight = st.builds("{}{}{}{}{}".format, st.sampled_from(["", " ", "\t"]), token, st.sampled_from([" ", "\x0c", ""]),
+                   number, st.sampled_from(["", "", " ", "\r", " x", " 1"]))  # fmt: skip
+
+
+@examples(300)
+@given(st.lists(weight | field | st.sampled_from(["", " ", "# a 1", "a= 1", "b\xa0c 2"]), max_size=8))
+def test_twins_agree_on_weights(lines: list[str]) -> None:
+    block = "".join(text.replace("\n", " ") + "\n" for text in lines).encode()
+    assert weighed(core, block) == weighed(reference, block)
+
+
+@given(st.binary(max_size=200))
+def test_twins_agree_on_weights_of_any_bytes(noise: bytes) -> None:
+    assert weighed(core, noise + b"\n") == weighed(reference, noise + b"\n")
+
+
+@pytest.mark.parametrize("name", ["parse", "cut", "weigh_lines"])
 def test_twins_promise_the_same(name: str) -> None:
     assert getattr(core, name).__doc__ == getattr(reference, name).__doc__

@@ -85,7 +85,7 @@ def loop(
     arbiter = judge(numbers, dev.references, recipe.metric, recipe.alpha)
     run = ListRun.resume(folder, asked | recipe.settings(), (), {"decoder": fingerprint}, told)
     weights = train(recipe, decoder, dev.source, arbiter, start, ignore, journal=run)
-    run.folder.finish(weights, weights, {"iteration": len(run.rows), "weights": str(run.folder.weights)})
+    run.folder.finish(weights, weights, {"iteration": len(run.rows), "weights": str(run.folder.home_of(weights))})
     shutil.rmtree(folder / "lists")
     return run.rows, weights
 

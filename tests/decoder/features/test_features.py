@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from collections import Counter, defaultdict
 from functools import partial
 from itertools import combinations, pairwise
@@ -15,9 +16,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rampion.decoder._core import emit as core_emit
+from rampion.decoder._core import phrases as core_phrases
 from rampion.decoder._core import spell as core_spell
+from rampion.decoder._core import unspell as core_unspell
 from rampion.decoder._reference import emit as reference_emit
 from rampion.decoder._reference import spell as reference_spell
+from rampion.decoder._reference import unspell as reference_unspell
 from rampion.decoder.features.dense import DENSE, FOURTEEN, SEVEN, dense, spoken, surface, texts
 from rampion.decoder.features.templates import GROUPS, LABELS, NAMES, WORDS, Templates, mask_of
 from rampion.decoder.models.blocks import COLUMNS, LEARNT, SPECIAL, Blocks, Vocabularies
@@ -87,8 +91,9 @@ def make(seed: int, which: str = EVERYTHING, sentences: int = 3, each: int = 4) 
         row([said.index(phrase) for _, phrase in pairs], np.uint32),
         np.ones(len(pairs), np.uint32),
         values,
-        np.zeros(2, np.uint32),
+        np.zeros(256, np.uint32),
     )
+    core_phrases.index(blocks.source_words, blocks.source_bounds, 2, blocks.slots)
     found, counts = [], []
     for line in ids:
         for i in range(len(line)):
@@ -401,13 +406,31 @@ def test_kernels_and_twins_give_the_same_bits(seed, which):
             answers.append(values.tolist())
         spelling = Texts.from_strings(LABELS), *case.templates._spelt, case.templates.users.texts()
         fill(partial(spells.feature_names, keys, blocks, *spelling), len(keys), 400_000, np.uint8)
-        fill(
-            partial(spells.phrase_texts, blocks.target_words, blocks.target_bounds, spelling[2]),
-            len(blocks.target_bounds) - 1, 4000, np.uint8,
-        )  # fmt: skip
         return answers
 
     assert run(core_emit, core_spell) == run(reference_emit, reference_spell)
+
+
+@given(st.integers(0, 10**6), st.data())
+def test_the_twins_read_the_same_keys_from_names(seed, data):
+    case = make(seed)
+    keys, _ = case.templates.emit(*case.batch)
+    names = sorted(set(case.templates.names(keys)))[: 12 if seed % 2 else 60]
+    pieces = sorted({part for name in names for part in re.split("[/_]", name)} | {"", "<unk>", "<s>", "N5", "256"})
+    strange = st.lists(st.sampled_from([*pieces, *pieces, *NAMES]), min_size=1, max_size=6)
+    names += data.draw(st.lists(st.tuples(strange, st.sampled_from("/_")).map(lambda two: two[1].join(two[0]))))
+    names += ["/".join(data.draw(strange)) for _ in range(10)]
+    texts, (sources, targets) = Texts.from_strings(names), case.templates._words
+    for slots, room in ((case.templates._targets, 256), (np.zeros(1, np.uint32), 2)):
+        found = []
+        for unspells in (core_unspell, reference_unspell):
+            keys = np.ones(len(names), np.uint64)
+            unspells.name_keys(
+                texts.blob, texts.bounds, case.templates.blocks, Texts.from_strings(LABELS), sources, targets, slots,
+                np.empty(room, np.uint32), keys,
+            )  # fmt: skip
+            found.append(keys.tolist())
+        assert found[0] == found[1]
 
 
 NAMELESS = [

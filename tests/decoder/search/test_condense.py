@@ -17,7 +17,7 @@ from rampion.decoder.features.channels import CHANNELS, channelled, tables
 from rampion.decoder.models import kneser
 from rampion.decoder.models.blocks import BOUNDARY, COLUMNS, IDENTITY, LEARNT, BlockSet
 from rampion.decoder.models.extract import Settings, build
-from rampion.decoder.search.condense import COLUMNS_OF, condensed, shares
+from rampion.decoder.search.condense import COLUMNS_OF, condense, condensed
 from rampion.decoder.search.search import Search
 from rampion.decoder.search.states import MON, Reordering
 from rampion.decoder.text.language import Language
@@ -157,7 +157,7 @@ def test_a_small_example_by_hand():
         ("a", "A"): [0.0, 2.0, 0.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0],
         ("c", "C_"): [-1.0, *[0.0] * 9],
     }
-    assert {label: tuple(share[1:]) for label, share in shares(blocks, names).items()} == {
+    assert {label: tuple(share[1:]) for label, share in condense(blocks, names)[1].items()} == {
         "P1": (3, 2), "W1": (4, 0), "T1": (2, 0), "T2": (2, 0), "H1": (3, 0), "H2": (4, 0)
     }  # fmt: skip
 
