@@ -25,7 +25,7 @@ from rampion.executors.local import Local
 from rampion.formats import container
 from rampion.losses.ranking import COSTMARGIN
 from rampion.optim.online_sgd import OnlineSgd, SetWeights
-from rampion.sets.files import KIND, Sets
+from rampion.sets.files import SCHEMA, Sets
 from rampion.sets.packed import numbering
 from rampion.sets.selection import Numbers, Packing
 from rampion.training.mixing import Here, Learner, Mixing
@@ -43,7 +43,7 @@ def written(folder: Path, sentences: int) -> tuple[Sets, Numbers]:
         counts += np.bincount(made.ids, minlength=shape.features).astype(np.uint32)
         arrays = made._asdict() | {"keys": keys}
         first, keys = shape.features - len(keys), keys[:0]
-        container.write(folder / f"{name}.records", KIND, arrays, {"first": first, "corpus": "made"})
+        container.write(folder / f"{name}.records", SCHEMA.kind, arrays, {"first": first, "corpus": "made"})
     return Sets.open(folder), Numbers(*numbering(counts), np.zeros(0, np.float32))
 
 

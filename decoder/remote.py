@@ -28,12 +28,13 @@ from rampion.decoder.search.oracle import Oracle
 from rampion.decoder.search.search import Search
 from rampion.decoder.search.states import Reordering
 
-from rampion.arrays import covers, fingerprint
+from rampion.arrays import fingerprint
 from rampion.errors import RecipeError, StoreError
 from rampion.executors import Coordinator, Job, Task, shards
 from rampion.executors.tasks import kept
 from rampion.formats import container
 from rampion.formats.files import Origin
+from rampion.schema import Found, Row, Schema, bounds, not_negative, reals, spans, strings, utf8
 from rampion.sets.records import DecodedBatch, Keyed, KeyRow, Weighing
 from rampion.store.candidates import Candidates
 from rampion.store.features import Weights
@@ -41,7 +42,60 @@ from rampion.store.keys import SLOT, Keys
 from rampion.store.text import References, Texts
 
 SIZE = 100  # segments of a shard: some seconds of work, so that a kill costs little, and sending it even less
-KIND = {"fired": "fired candidates", "texts": "texts", "weights": "shared weights", "pairs": "pairs left out"}
+CANNOT = "it cannot be used"
+
+
+def _slots_fit(found: Found, name: str) -> str | None:
+    """Distinct ids below the size, finite weights, and a free slot, which weighs nothing and ends every search."""
+    slots, size = found.arrays[name].view(SLOT), found.sizes["size"]
+    used = slots["key"] != 0
+    ids = slots["id"][used]
+    if used.all() or slots["weight"][~used].any():
+        return "has no free slot, or one that weighs something"
+    if len(ids) != size or int(ids.max(initial=0)) >= max(1, size) or np.bincount(ids, minlength=1).max() > 1:
+        return f"does not number {size:,} features"
+    return None if np.isfinite(slots["weight"]).all() else "holds a weight that is not finite"
+
+
+TEXTS = Schema(
+    "texts",
+    {
+        **strings("segments", "source", "source_bounds"),
+        "reference_bounds": Row("<i8", ("references+1",), (spans("reference"), utf8("reference")), optional=True),
+        "reference": Row("|u1", ("*",), optional=True),
+        "reference_of": Row("<i8", ("segments+1",), (spans("references"),), optional=True),
+    },
+    advice=CANNOT,
+)
+SAID = Schema("translations", strings("segments", "text", "text_bounds"), advice=CANNOT)
+WEIGHTS = Schema(
+    "shared weights", {"slots": Row("<u8", ("2*slots",), (_slots_fit,))}, {"size": int, "own": dict}, CANNOT
+)
+PAIRS = Schema(
+    "pairs left out",
+    {
+        "source_bounds": bounds("pairs", "sources"),
+        "sources": Row("<u4", ("*",)),
+        "target_bounds": bounds("pairs", "targets"),
+        "targets": Row("<u4", ("*",)),
+        "bounds": bounds("pairs", "from"),
+        "from": Row("<i4", ("points",), (not_negative,)),
+        "to": Row("<i4", ("points",), (not_negative,)),
+    },
+    advice=CANNOT,
+)
+FIRED = Schema(
+    "fired candidates",
+    {
+        **strings("candidates", "text", "text_bounds"),
+        "bounds": Row("<i8", ("segments+1",), (spans("candidates"),)),
+        "values": reals("candidates", "width"),
+        "key_bounds": bounds("candidates", "keys"),
+        "keys": Row("<u8", ("keys",)),
+        "scores": reals("candidates"),
+    },
+    advice=CANNOT,
+)
 
 T = TypeVar("T")
 Reals = NDArray[np.float64]
@@ -174,7 +228,7 @@ class Spread:
                 "targets": left.target.words, "target_bounds": left.target.bounds,
                 "bounds": left.alignment.bounds, "from": left.alignment.sources, "to": left.alignment.targets,
             }  # fmt: skip
-            blobs["pairs"] = self._kept("pairs", lambda path: container.write(path, KIND["pairs"], arrays, {}))
+            blobs["pairs"] = self._kept("pairs", lambda path: container.write(path, PAIRS.kind, arrays, {}))
         return blobs
 
     def _kept(self, role: str, write: Callable[[Path], None], origin: Origin | None = None) -> str:
@@ -192,7 +246,7 @@ class Spread:
         key = fingerprint(*arrays.values())
         if key not in self._blobs:
             self._blobs[key] = self.coordinator.workspace.made(
-                lambda path: container.write(path, KIND["texts"], arrays, {}), lasting=True
+                lambda path: container.write(path, TEXTS.kind, arrays, {}), lasting=True
             )
         return self._blobs[key]
 
@@ -209,7 +263,7 @@ class Spread:
         small.set_weights(values[heavy])
         arrays = {"slots": small.slots.view("<u8")}
         meta = {"size": len(small), "own": own}
-        name = self.coordinator.workspace.made(lambda path: container.write(path, KIND["weights"], arrays, meta, False))
+        name = self.coordinator.workspace.made(lambda path: container.write(path, WEIGHTS.kind, arrays, meta, False))
         self._last[:] = [(table, table.edition, dict(own), name)]
         return name
 
@@ -243,7 +297,7 @@ def best(files: Files, settings: Settings, span: Span, out: Path) -> None:
     """The best translations of a shard."""
     opened = kept(out, _Shelf).opened(files, settings)
     said = opened.decoder.only(*span).best(opened.text(files)[0], opened.weights(files))
-    container.write(out, KIND["texts"], _packed("text", said), {}, durable=False)
+    container.write(out, SAID.kind, _packed("text", said), {}, durable=False)
 
 
 class _Opened:
@@ -272,7 +326,7 @@ class _Opened:
         with self.lock:
             if (name := files["text"].name) not in self._texts:
                 self._texts.clear()
-                arrays, _ = container.read(files["text"], KIND["texts"])
+                arrays, _ = container.read(files["text"], TEXTS)
                 source = _unpacked("source", arrays)
                 references = References(source, np.arange(len(source) + 1))
                 if "reference_of" in arrays:
@@ -285,7 +339,7 @@ class _Opened:
         with self.lock:
             if (name := files["weights"].name) not in self._weights:
                 self._weights.clear()
-                arrays, meta = container.read(files["weights"], KIND["weights"])
+                arrays, meta = container.read(files["weights"], WEIGHTS)
                 weights = Keyed(Keys.weighed(arrays["slots"].view(SLOT), meta["size"]), meta["own"])
                 self.plain.model(weights)
                 self._weights[name] = weights
@@ -315,8 +369,11 @@ def _criterion(facts: Mapping[str, Any]) -> Oracle:
 
 
 def _left_out(path: Path, blocks: BlockSet, penalty: Mapping[str, float]) -> LeftOut:
-    arrays, _ = container.read(path, KIND["pairs"])
+    arrays, _ = container.read(path, PAIRS)
     text = Words(arrays["sources"], arrays["source_bounds"]), Words(arrays["targets"], arrays["target_bounds"])
+    for words, names in zip(text, blocks.vocabularies, strict=True):
+        if int(words.words.max(initial=0)) >= len(names):
+            raise StoreError(f"{path}: its words are not those of the blocks; {CANNOT}")
     return LeftOut.numbered(blocks, text, Alignment(arrays["bounds"], arrays["from"], arrays["to"]), Penalty(**penalty))
 
 
@@ -332,19 +389,17 @@ def _write(out: Path, parts: Iterable[DecodedBatch]) -> None:
     """Write all batches to one file."""
     whole = DecodedBatch.join(list(parts))
     arrays = {name: array for name, array in whole._asdict().items() if name != "texts"}
-    container.write(out, KIND["fired"], arrays | _packed("text", whole.texts), {}, durable=False)
+    container.write(out, FIRED.kind, arrays | _packed("text", whole.texts), {}, durable=False)
 
 
 def _read(path: Path) -> DecodedBatch:
-    arrays, _ = container.read(path, KIND["fired"])
-    texts, bounds, key_bounds = _unpacked("text", arrays), arrays["bounds"], arrays["key_bounds"]
-    if not (covers(bounds, len(texts)) and covers(key_bounds, len(arrays["keys"]))):
-        raise StoreError(f"{path}: its parts do not fit together")
-    return DecodedBatch(bounds, texts, arrays["values"], key_bounds, arrays["keys"], arrays["scores"])
+    arrays, _ = container.read(path, FIRED)
+    own = (arrays[name] for name in ("values", "key_bounds", "keys", "scores"))
+    return DecodedBatch(arrays["bounds"], _unpacked("text", arrays), *own)
 
 
 def _read_texts(path: Path) -> Texts:
-    return _unpacked("text", container.read(path, KIND["texts"])[0])
+    return _unpacked("text", container.read(path, SAID)[0])
 
 
 def _mute(count: int) -> Texts:

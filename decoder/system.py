@@ -52,8 +52,8 @@ class Settings:
     covering: bool = False
 
     def __post_init__(self) -> None:
-        if not 1 <= self.order <= kneser.HIGHEST:
-            raise RecipeError(f"order {self.order}: a language model has 1 to {kneser.HIGHEST}")
+        if not 1 <= self.order <= lm.HIGHEST:
+            raise RecipeError(f"order {self.order}: a language model has 1 to {lm.HIGHEST}")
         _ = self.rules
 
     @property

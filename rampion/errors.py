@@ -87,7 +87,7 @@ class StoreError(InputError):
     --------
     >>> rampion.Candidates.from_arrays({}, {"width": -1})
     Traceback (most recent call last):
-    rampion.errors.StoreError: the store's width is -1, expected a count; the file is damaged
+    rampion.errors.StoreError: the store is damaged: its width is -1, expected a count; ...
     """
 
 

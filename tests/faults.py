@@ -177,7 +177,7 @@ def bits_flipped(bench: Bench) -> Count:
     from rampion.formats import container, store
     from rampion.sets import files as records
 
-    readers = [store.read, records.read, lambda path: container.read(path, "keyed weights"), BlockSet.read, read_lm]
+    readers = [store.read, records.read, lambda path: container.opened(path, "keyed weights"), BlockSet.read, read_lm]
     tried = found = 0
     for path, read in zip(files, readers, strict=True):
         spoilt, content = bench.folder / f"flipped{path.suffix}", path.read_bytes()

@@ -8,7 +8,7 @@ links of both directions are symmetrised.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -24,6 +24,7 @@ from rampion.decoder.text.tokenised import Tokenised
 from rampion.errors import InputError, StoreError
 from rampion.formats import container
 from rampion.formats.files import FilePath
+from rampion.schema import Found, Row, Schema, below, bounds, finite, not_negative, strings
 from rampion.store.names import Names
 from rampion.store.text import Texts
 from rampion.threads import processors
@@ -34,7 +35,6 @@ Places = NDArray[np.int32]
 Smalls = NDArray[np.float32]
 Reals = NDArray[np.float64]
 
-KIND = "aligner"
 LONGEST = 200  # words of a side; pairs with a longer or an empty side are not aligned
 WINDOW = 7  # jumps of up to this many words have a weight each; all farther jumps share one
 REST = 0.1  # the probability of the null word
@@ -47,6 +47,38 @@ _BATCH = 8  # shards whose posteriors are in memory at a time
 _PARTS = ("probs", "null", "jumps")
 
 _Result = TypeVar("_Result")
+
+
+def _direction(name: str, words: str) -> dict[str, Row]:
+    """A direction's parameters; the table has one more, for pairs that it lacks."""
+    return {
+        f"{name}_probs": Row("<f4", ("cells+1",), (finite, not_negative)),
+        f"{name}_null": Row("<f4", (words,), (finite, not_negative)),
+        f"{name}_jumps": Row("<f8", ("2*reach+2",), (finite, not_negative)),
+    }
+
+
+def _vocabularies_fit(found: Found) -> str | None:
+    """What is wrong with the words; where there are none, tables have a row or column for a word."""
+    for side, rows in (("source", "rows"), ("target", "columns")):
+        if found.sizes[rows] != max(1, found.sizes[f"{side} words"]):
+            return f"its tables are for {found.sizes[rows]:,} {side} words, of which it has others"
+    return None
+
+
+SCHEMA = Schema(
+    "aligner",
+    {
+        **strings("source words", "source_blob", "source_bounds"),
+        **strings("target words", "target_blob", "target_bounds"),
+        "bounds": bounds("rows", "words"),
+        **_direction("forward", "columns"),
+        **_direction("backward", "rows"),
+        "words": Row("<u4", ("cells",), (below("columns"),)),
+    },
+    advice="train it again",
+    also=_vocabularies_fit,
+)
 
 
 class Uses(NamedTuple):
@@ -152,16 +184,15 @@ class Aligner:
             arrays |= {f"{side}_blob": texts.blob, f"{side}_bounds": texts.bounds}
         for name, one in zip(("forward", "backward"), self.directions, strict=True):
             arrays |= {f"{name}_{part}": getattr(one, part) for part in _PARTS}
-        container.write(path, KIND, arrays, {})
+        container.write(path, SCHEMA.kind, arrays, {})
 
     @classmethod
     def load(cls, path: FilePath) -> Aligner:
-        arrays, _ = container.read(path, KIND)
-        if not _whole(arrays):
-            raise StoreError(f"{path}: the parts of the aligner do not fit together; train it again")
-        sources, targets = Names(), Names()
-        for side, known in (("source", sources), ("target", targets)):
-            known.intern_all(Texts(arrays[f"{side}_blob"], arrays[f"{side}_bounds"]))
+        arrays, _ = container.read(path, SCHEMA)
+        sides = [Texts(arrays[f"{side}_blob"], arrays[f"{side}_bounds"]) for side in ("source", "target")]
+        sources, targets = map(Names.of, sides)
+        if [len(sources), len(targets)] != list(map(len, sides)):
+            raise StoreError(f"{path}: a word stands twice in a vocabulary; train it again")
         directions = [
             Direction(flipped, *(arrays[f"{name}_{part}"] for part in _PARTS))
             for flipped, name in ((False, "forward"), (True, "backward"))
@@ -364,38 +395,6 @@ def _corpus(source: Words, target: Words, threads: int | None) -> Iterator[_Corp
     threads = threads or processors()
     with ThreadPoolExecutor(threads) as pool:
         yield _Corpus(source, target, pool, threads)
-
-
-def _whole(arrays: Mapping[str, container.Array]) -> bool:
-    """Whether the arrays of a file are an aligner: complete, with the right types, and all indices in range."""
-    types = {"bounds": "i8", "words": "u4", "source_bounds": "i8", "target_bounds": "i8"}
-    types |= {"source_blob": "u1", "target_blob": "u1"}
-    for name in ("forward", "backward"):
-        types |= {f"{name}_{part}": kind for part, kind in zip(_PARTS, ("f4", "f4", "f8"), strict=True)}
-    if {name: array.dtype.str[1:] for name, array in arrays.items()} != types:
-        return False
-    cells, sizes = len(arrays["words"]), [len(arrays[f"{side}_bounds"]) - 1 for side in ("source", "target")]
-    lengths = {
-        "bounds": cells,
-        "source_bounds": len(arrays["source_blob"]),
-        "target_bounds": len(arrays["target_blob"]),
-    }
-    return (
-        all(array.ndim == 1 for array in arrays.values())
-        and all(
-            len(bounds) and bounds[0] == 0 and bounds[-1] == length and bool((np.diff(bounds) >= 0).all())
-            for bounds, length in ((arrays[name], length) for name, length in lengths.items())
-        )
-        and len(arrays["bounds"]) == max(1, sizes[0]) + 1
-        and int(arrays["words"].max(initial=0)) < max(1, sizes[1])
-        and all(
-            len(arrays[f"{name}_probs"]) == cells + 1
-            and len(arrays[f"{name}_null"]) == max(1, size)
-            and len(arrays[f"{name}_jumps"]) >= 2
-            and len(arrays[f"{name}_jumps"]) % 2 == 0
-            for name, size in (("forward", sizes[1]), ("backward", sizes[0]))
-        )
-    )
 
 
 def _pruned(

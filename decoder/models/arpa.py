@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 from rampion.decoder.models import lm
-from rampion.decoder.models.lm import BEGIN, END, MARKS, TWICE, Grams, Lm, UnusableGramError
+from rampion.decoder.models.lm import BEGIN, END, HIGHEST, MARKS, TWICE, Grams, Lm, UnusableGramError
 
 from rampion.errors import FormatError
 from rampion.formats import container
@@ -33,7 +33,6 @@ from rampion.store.text import Texts
 _UNSEEN = np.float32(-100.0)  # log10 p(<unk>) if the file has no <unk>
 _MARKER = re.compile(rb"^\\[^\n]*\n", re.MULTILINE)
 _COUNT = re.compile(r"ngram\s+(\d+)\s*=\s*(\d+)")
-_LONGEST = 6
 _BLOCK = 1 << 16
 
 Numbers = NDArray[np.int64]
@@ -109,8 +108,8 @@ def _counts(path: FilePath, first: int, chunk: bytes, known: int) -> list[int]:
         if not text.strip():
             continue
         found, order = _COUNT.fullmatch(text.strip()), known + len(counts) + 1
-        if not found or int(found[1]) != order or order > _LONGEST:
-            wanted = f"'ngram {order}=' and a count" if order <= _LONGEST else f"at most {_LONGEST} orders"
+        if not found or int(found[1]) != order or order > HIGHEST:
+            wanted = f"'ngram {order}=' and a count" if order <= HIGHEST else f"at most {HIGHEST} orders"
             raise FormatError.at(shown(path), line, f"found {text[:60]!r}, expected {wanted}")
         counts.append(int(found[2]))
     return counts

@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from rampion.decoder import _kernels
 from rampion.decoder.models.jumps import Jumps
 
+from rampion.arrays import ends
 from rampion.errors import StoreError
 from rampion.formats import container
 from rampion.formats.files import FilePath, Origin
+from rampion.schema import Found, Row, Rule, Schema, below, ids_of, pieces, singles, strings
 from rampion.store.names import Names
 from rampion.store.text import Texts
 
@@ -27,7 +29,7 @@ UNKNOWN, START, END = range(3)
 SPECIAL = ("<unk>", "<s>", "</s>")
 IDENTITY, BOUNDARY = range(2)
 
-KIND, LAYOUT = "blocks", 1
+LAYOUT = 1
 
 COLUMNS = (
     "PhraseST", "PhraseTS", "LexST", "LexTS", "ModelOne",
@@ -238,66 +240,82 @@ class BlockSet:
         for side, names in self.vocabularies._asdict().items():
             texts = names.texts()
             arrays |= {f"{side}_blob": texts.blob, f"{side}_blob_bounds": texts.bounds}
-        container.write(path, KIND, arrays, {**self.meta, "layout": LAYOUT})
+        container.write(path, SCHEMA.kind, arrays, {**self.meta, "layout": LAYOUT})
 
     @classmethod
     def read(cls, path: FilePath) -> BlockSet:
         """The set, mapped from the file after checks of all bytes, bounds and ids."""
-        arrays, meta = container.read(path, KIND)
-        if (layout := meta.pop("layout", None)) != LAYOUT:
+        arrays, meta = container.read(path, SCHEMA)
+        if (layout := meta.pop("layout")) != LAYOUT:
             raise StoreError(f"{path}: has block layout {layout}, this Rampion reads {LAYOUT}; build the blocks again")
-        if {name: (array.dtype.str, array.ndim) for name, array in arrays.items()} != ARRAYS:
-            raise StoreError(f"{path}: holds other arrays than blocks have; build the blocks again")
         for name in SIZES:
-            arrays[name] = _bounds(arrays[name])
+            arrays[name] = ends(arrays[name])
         arrays["sources"] = np.repeat(np.arange(len(arrays["firsts"]) - 1, dtype=np.uint32), np.diff(arrays["firsts"]))
         blocks = Blocks(*(arrays[name] for name in Blocks._fields))
-        jumps = Jumps(arrays["out"], arrays["into"])
         texts = [Texts(arrays[f"{side}_blob"], arrays[f"{side}_blob_bounds"]) for side in Vocabularies._fields]
-        if not (all(map(_whole, texts)) and _fit(blocks, jumps, *map(len, texts))):
-            raise StoreError(f"{path}: its parts do not fit together; build the blocks again")
-        vocabularies = Vocabularies(Names(), Names())
-        for names, own in zip(vocabularies, texts, strict=True):
-            names.intern_all(own)
-            if len(names) != len(own):
-                raise StoreError(f"{path}: a word stands twice in a vocabulary; build the blocks again")
-        return cls(vocabularies, blocks, jumps, meta, Origin.of(path))
+        vocabularies = Vocabularies(*map(Names.of, texts))
+        if [*map(len, vocabularies)] != [*map(len, texts)]:
+            raise StoreError(f"{path}: a word stands twice in a vocabulary; build the blocks again")
+        return cls(vocabularies, blocks, Jumps(arrays["out"], arrays["into"]), meta, Origin.of(path))
 
 
 SIZES = {"source_bounds": "u1", "target_bounds": "u1", "firsts": "u4"}  # the types of sizes in a file
-ARRAYS = {
-    "source_words": ("<u4", 1), "source_bounds": ("|u1", 1), "target_words": ("<u4", 1), "target_bounds": ("|u1", 1),
-    "firsts": ("<u4", 1), "targets": ("<u4", 1), "counts": ("<u4", 1), "values": ("<f4", 2), "slots": ("<u4", 1),
-    "out": ("<f4", 2), "into": ("<f4", 2), "source_blob": ("|u1", 1), "source_blob_bounds": ("<i8", 1),
-    "target_blob": ("|u1", 1), "target_blob_bounds": ("<i8", 1),
-}  # fmt: skip
 
 
-def _bounds(sizes: NDArray[np.unsignedinteger[Any]]) -> Offsets:
-    return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
+def _sums(of: str, least: int) -> Rule:
+    """Sizes, none below the least, add up to the length of another array."""
+
+    def rule(found: Found, name: str) -> str | None:
+        end = found.size(of)
+        if any(int(piece.min()) < least for piece in pieces(found.arrays[name])):
+            return f"holds a size below {least}"
+        total = sum(int(piece.sum(dtype=np.uint64)) for piece in pieces(found.arrays[name]))
+        return None if total == end else f"adds up to {total:,}, expected {end:,}"
+
+    return rule
 
 
-def _whole(texts: Texts) -> bool:
-    """Whether the bounds fit the bytes, and the special words come first."""
-    bounds = texts.bounds
-    return bool(
-        len(bounds) > len(SPECIAL) and bounds[0] == 0 and bounds[-1] == len(texts.blob) and (np.diff(bounds) >= 0).all()
-    ) and all(texts.raw(word) == name.encode() for word, name in enumerate(SPECIAL))
+def _table(found: Found, name: str) -> str | None:
+    """A power of two of slots, so that every search ends: at least one is free."""
+    slots = found.arrays[name]
+    held = len(slots) & (len(slots) - 1) == 0 and any(not piece.all() for piece in pieces(slots))
+    return None if held else "is not a table with free slots"
 
 
-def _fit(blocks: Blocks, jumps: Jumps, sources: int, targets: int) -> bool:
-    """Whether all ids are in range, so that kernels need not check them."""
-    count = len(blocks.targets)
-    return bool(
-        blocks.source_bounds[-1] == len(blocks.source_words) and blocks.target_bounds[-1] == len(blocks.target_words)
-        and blocks.source_words.max(initial=0) < sources and blocks.target_words.max(initial=0) < targets
-        and (np.diff(blocks.source_bounds) > 0).all() and (np.diff(blocks.target_bounds) > 0).all()
-        and len(blocks.firsts) == len(blocks.source_bounds) and blocks.firsts[-1] == count
-        and blocks.targets.max(initial=0) < len(blocks.target_bounds) - 1
-        and len(blocks.counts) == count > BOUNDARY and len(blocks.values) == count
-        and blocks.values.shape[1] in (len(COLUMNS), len(COLUMNS) + len(LEARNT))
-        and np.count_nonzero(blocks.slots) < len(blocks.slots) and len(blocks.slots) & (len(blocks.slots) - 1) == 0
-        and blocks.slots.max(initial=0) < len(blocks.source_bounds)
-        and jumps.out.shape == jumps.into.shape == (sources, jumps.out.shape[1] | 1)
-        and np.isfinite(blocks.values).all() and np.isfinite(jumps.out).all() and np.isfinite(jumps.into).all()
-    )  # fmt: skip
+def _fixed(found: Found) -> str | None:
+    """What is wrong with what every set has: the special words, two phrases of one of them each, and two blocks."""
+    arrays, width, reach = found.arrays, found.sizes["columns"], found.sizes["jumps"]
+    for side in Vocabularies._fields:
+        words = Texts(arrays[f"{side}_blob"], arrays[f"{side}_blob_bounds"])
+        if len(words) < len(SPECIAL) or any(words.raw(word) != name.encode() for word, name in enumerate(SPECIAL)):
+            return f"its first {side} words are not {', '.join(SPECIAL)}"
+        if [*arrays[f"{side}_bounds"][:2]] != [1, 1] or [*arrays[f"{side}_words"][:2]] != [UNKNOWN, START]:
+            return f"its first {side} phrases are not the fixed ones"
+    if [*arrays["firsts"][:2]] != [1, 1] or [*arrays["targets"][:2]] != [IDENTITY, BOUNDARY]:
+        return "its first blocks are not the fixed ones"
+    if width not in (len(COLUMNS), len(COLUMNS) + len(LEARNT)):
+        return f"it has {width} columns of values, expected {len(COLUMNS)} or {len(COLUMNS) + len(LEARNT)}"
+    return None if reach % 2 else f"it has {reach} jumps, expected as many forwards as backwards"
+
+
+SCHEMA = Schema(
+    "blocks",
+    {
+        **strings("source words", "source_blob", "source_blob_bounds"),
+        **strings("target words", "target_blob", "target_blob_bounds"),
+        "source_words": ids_of("places of source words", "source words"),
+        "target_words": ids_of("places of target words", "target words"),
+        "source_bounds": Row("|u1", ("source phrases",), (_sums("places of source words", 1),)),
+        "target_bounds": Row("|u1", ("target phrases",), (_sums("places of target words", 1),)),
+        "targets": ids_of("blocks", "target phrases"),
+        "firsts": Row("<u4", ("source phrases",), (_sums("blocks", 0),)),
+        "counts": Row("<u4", ("blocks",)),
+        "values": singles("blocks", "columns"),
+        "slots": Row("<u4", ("slots",), (_table, below("source phrases+1"))),
+        "out": singles("source words", "jumps"),
+        "into": singles("source words", "jumps"),
+    },
+    {"layout": int},
+    "build the blocks again",
+    _fixed,
+)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from rampion.decoder.models.lm import BEGIN, END, MARKS, Grams, Lm
+from rampion.decoder.models.lm import BEGIN, END, HIGHEST, MARKS, Grams, Lm
 from rampion.decoder.text.tokenised import Tokenised
 
 from rampion.errors import InputError, RecipeError
@@ -29,7 +29,6 @@ Numbers = NDArray[np.int64]
 Reals = NDArray[np.float64]
 
 DEGENERATE = (0.5, 1.0, 1.5)
-HIGHEST = 6
 _NEVER = np.float32(-99.0)  # log10 p(<s>), which nothing predicts
 
 

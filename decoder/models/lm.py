@@ -20,6 +20,7 @@ from rampion.decoder import _kernels
 from rampion.errors import StoreError
 from rampion.formats import container
 from rampion.formats.files import FilePath, Origin
+from rampion.schema import Found, Row, Schema, pieces, strings
 from rampion.store.names import Names
 from rampion.store.text import Texts
 
@@ -33,6 +34,8 @@ UNKNOWN, BEGIN, END = range(3)
 MARKS = ("<unk>", "<s>", "</s>")
 NO_WORD = 0xFFFFFFFF
 LOAD = 0.75
+HIGHEST = 6  # words of an n-gram
+STEEPEST = 1000.0  # no logarithm of a model is farther from 0, so that sums of them are numbers
 FULL, TWICE, NO_HISTORY = 1, 2, 3
 
 
@@ -180,20 +183,62 @@ class Lm:
             "words": words.blob,
             "bounds": words.bounds,
         }
-        container.write(path, "lm", arrays, {"order": self.order})
+        container.write(path, SCHEMA.kind, arrays, {"order": self.order})
 
 
 def read(path: FilePath) -> Lm:
     """A model in binary form, its tables mapped from the file."""
-    arrays, meta = container.read(path, "lm")
-    order = meta.get("order")
-    if arrays.keys() != {"unigrams", "grams", "words", "bounds"} or type(order) is not int or order < 1:
-        raise StoreError(f"{path}: is not a whole language model; write it again")
-    unigrams, slots = arrays["unigrams"], arrays["grams"]
-    if unigrams.size % 2 or slots.size % 2:
-        raise StoreError(f"{path}: holds half an n-gram; write it again")
-    vocabulary, table = Names(), Table(order, unigrams.view(UNIGRAM), slots.view(GRAM))
-    vocabulary.intern_all(Texts(arrays["words"], arrays["bounds"]))
-    if len(vocabulary) != len(table.unigrams) or np.all(table.grams["key"]):
-        raise StoreError(f"{path}: has {len(vocabulary)} words for {len(table.unigrams)} entries; write it again")
-    return Lm(vocabulary, table, Origin.of(path))
+    arrays, meta = container.read(path, SCHEMA)
+    words = Texts(arrays["words"], arrays["bounds"])
+    vocabulary = Names.of(words)
+    if len(vocabulary) != len(words):
+        raise StoreError(f"{path}: a word stands twice in the vocabulary; write it again")
+    return Lm(
+        vocabulary, Table(meta["order"], arrays["unigrams"].view(UNIGRAM), arrays["grams"].view(GRAM)), Origin.of(path)
+    )
+
+
+def _slots_fit(found: Found, name: str) -> str | None:
+    """A slot is free, or holds a word below a node that there is, and some slot is free, so that every search ends."""
+    width, nodes, free = found.sizes["words"], found.size("words+slots"), False
+    if nodes >= NO_WORD:
+        return f"has {nodes:,} n-grams, more than can be numbered"
+    for piece in pieces(found.arrays[name].view(_CELLS)):
+        word, parent = piece["word"], piece["parent"]
+        unused = parent == 0
+        if int(word.max()) >= width or int(parent.max()) > nodes or word[unused].any():
+            return "holds an n-gram of words that it does not have"
+        if max(int((piece[log] & _MAGNITUDE).max()) for log in ("prob", "backoff")) > _STEEPEST:
+            return "holds a logarithm that no probability has"
+        free = free or bool(unused.any())
+    return None if free else "has no free slot"
+
+
+def _likely(found: Found, name: str) -> str | None:
+    held = all((abs(piece) <= STEEPEST).all() for piece in pieces(found.arrays[name]))
+    return None if held else "holds a logarithm that no probability has"
+
+
+def _of_sentences(found: Found) -> str | None:
+    """What is wrong with the order, and with the words that every model has."""
+    if not 1 <= found.sizes["order"] <= HIGHEST:
+        return f"its order is {found.sizes['order']:,}, expected 1 to {HIGHEST}"
+    words = Texts(found.arrays["words"], found.arrays["bounds"])
+    if found.sizes["words"] < len(MARKS) or any(words.raw(i) != mark.encode() for i, mark in enumerate(MARKS)):
+        return f"its first words are not {', '.join(MARKS)}"
+    return None
+
+
+_CELLS = np.dtype([(name, "<u4") for name in ("word", "parent", "prob", "backoff")])  # a GRAM; parents count from 1
+_MAGNITUDE = np.uint32(0x7FFFFFFF)  # the bits of a float without its sign; larger bits are a larger number, or NaN
+_STEEPEST = int(np.float32(STEEPEST).view(np.uint32))
+SCHEMA = Schema(
+    "lm",
+    {
+        **strings("words", "words", "bounds"),
+        "unigrams": Row("<f4", ("2*words",), (_likely,)),
+        "grams": Row("<u8", ("2*slots",), (_slots_fit,)),
+    },
+    {"order": int},
+    also=_of_sentences,
+)

@@ -19,16 +19,15 @@ from rampion.decoder import _kernels
 from rampion.decoder.models.options import NOTHING, Derivations, Graph
 from rampion.decoder.search.kbest import Said, kbest
 
-from rampion.errors import FormatError, InputError, RecipeError, StoreError
+from rampion.errors import FormatError, InputError, RecipeError
 from rampion.formats import container
 from rampion.formats.files import FilePath, head, line_blocks, not_utf8, replacing, shown
+from rampion.schema import Found, Row, Schema, bounds, reals, spans, strings
 from rampion.store.names import Names
 from rampion.store.text import Texts
 
 Reals = NDArray[np.float64]
-KIND, ENDING = "lattice", ".lattice"
-_DTYPES = {"bounds": "<i8", "edge_bounds": "<i8", "origins": "<u4", "options": "<u4", "scores": "<f8",
-           "blob": "|u1", "text_bounds": "<i8"}  # fmt: skip
+ENDING = ".lattice"
 
 NONE: NDArray[np.uint32] = np.zeros(0, np.uint32)
 
@@ -90,8 +89,8 @@ def write(path: FilePath, lattice: Lattice) -> None:
     """Write a file: binary if the name ends in .lattice, else text."""
     graph, phrases = lattice.graph, lattice.phrases
     if str(path).endswith(ENDING):
-        arrays: list[NDArray[Any]] = [*graph, phrases.blob, phrases.bounds]
-        container.write(path, KIND, dict(zip(_DTYPES, arrays, strict=True)), {})
+        arrays: dict[str, NDArray[Any]] = {"blob": phrases.blob, "text_bounds": phrases.bounds}
+        container.write(path, SCHEMA.kind, graph._asdict() | arrays, {})
         return
     words = list(phrases)
     origins, options, scores = graph.origins.tolist(), graph.options.tolist(), graph.scores.tolist()
@@ -113,36 +112,33 @@ def read(path: FilePath) -> Lattice:
     """Read a file, which may be text (also compressed) or binary."""
     if not head(path).startswith(container.NAME):
         return _Reader(path).lattice()
-    arrays, _ = container.read(path, KIND)
-    if {name: array.dtype.str for name, array in arrays.items() if array.ndim == 1} != _DTYPES:
-        raise StoreError(f"{path}: does not have the arrays of a lattice; write it again")
-    *graph, blob, text_bounds = arrays.values()
-    lattice = Lattice(Graph(*graph), Texts(blob, text_bounds))
-    if mistake := _mistake(lattice):
-        raise StoreError(f"{path}: {mistake}; write it again")
-    return lattice
+    arrays, _ = container.read(path, SCHEMA)
+    graph = Graph(*(arrays[name] for name in Graph._fields))
+    return Lattice(graph, Texts(arrays["blob"], arrays["text_bounds"]))
 
 
-def _mistake(lattice: Lattice) -> str:
-    """The defect of a binary lattice, as part of a sentence; "" if it has none."""
-    graph, texts = lattice.graph, lattice.phrases
-    sizes = (len(graph.edge_bounds) - 1, len(graph.origins), len(texts.blob))
-    for bounds, size in zip((graph.bounds, graph.edge_bounds, texts.bounds), sizes, strict=True):
-        if not len(bounds) or bounds[0] != 0 or bounds[-1] != size or (np.diff(bounds) < 0).any():
-            return "its bounds do not fit what they bound"
-    if not len(graph.origins) == len(graph.options) == len(graph.scores):
-        return "its numbers of origins, options and scores differ"
+def _edges_fit(found: Found) -> str | None:
+    """What is wrong with the edges, once their bounds are proved."""
+    graph, phrases = Graph(*(found.arrays[name] for name in Graph._fields)), found.sizes["phrases"]
     if ((graph.origins < _starts(graph)) | (graph.origins >= targets(graph))).any():
         return "it has an edge that does not lead forward"
-    if ((graph.options >= len(texts)) & (graph.options != NOTHING)).any():
+    if ((graph.options >= phrases) & (graph.options != NOTHING)).any():
         return "it has an edge with a phrase that it does not have"
-    if not np.isfinite(graph.scores).all():
-        return "it has a score that is no finite number"
-    try:
-        list(texts)
-    except UnicodeDecodeError:
-        return "it has a phrase that is not UTF-8"
-    return ""
+    return None
+
+
+SCHEMA = Schema(
+    "lattice",
+    {
+        "edge_bounds": bounds("nodes", "origins"),
+        "bounds": Row("<i8", ("sentences+1",), (spans("nodes"),)),
+        "origins": Row("<u4", ("edges",)),
+        "options": Row("<u4", ("edges",)),
+        "scores": reals("edges"),
+        **strings("phrases", "blob", "text_bounds"),
+    },
+    also=_edges_fit,
+)
 
 
 class _Reader:

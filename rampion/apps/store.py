@@ -1,26 +1,49 @@
-"""Stores of lists: made of other files, and proved byte by byte."""
+"""Binary files: stores of lists made of other files, and files of every kind proved byte by byte."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from rampion.apps.inputs import read_runs
-from rampion.formats import store
+from rampion.decoder import remote
+from rampion.decoder.alignment.align import Aligner
+from rampion.decoder.models import lm
+from rampion.decoder.models.blocks import BlockSet
+from rampion.decoder.search import lattice
+from rampion.errors import StoreError
+from rampion.formats import container, store, weights
+from rampion.runs import sets_run
 from rampion.sets import files
 from rampion.store.candidates import Candidates
+from rampion.training import mixing, sharded
 
 
 class Fact(NamedTuple):
-    """What a file holds."""
+    """What a file holds; None where its kind has no such things."""
 
     store: str
-    segments: int
-    candidates: int
-    features: int
-    dense: int
+    segments: int | None
+    candidates: int | None
+    features: int | None
+    dense: int | None
     bytes: int
+    kind: str
+
+
+# Whoever reads a kind of file proves it. What a run writes for itself alone needs its schema only.
+READERS: dict[str, Callable[[str], object]] = {
+    "lm": lm.read, "blocks": BlockSet.read, "aligner": Aligner.load, "lattice": lattice.read,
+}  # fmt: skip
+SCHEMAS = {
+    schema.kind: schema
+    for schema in (
+        sets_run.SCHEMA, sharded.SHARD, sharded.WEIGHTS, sharded.ANSWER, sharded.GRADIENT, mixing.NUMBERS, mixing.START,
+        mixing.CHANGED, remote.TEXTS, remote.SAID, remote.WEIGHTS, remote.PAIRS, remote.FIRED,
+    )
+}  # fmt: skip
 
 
 def pack(lists: list[str], out: str, lenient: bool) -> Candidates:
@@ -36,19 +59,48 @@ def verify(paths: Sequence[str]) -> list[Fact]:
 
 
 def _checked(path: str) -> Iterator[Fact]:
-    if os.path.isdir(path):
-        sets = os.path.join(path, "sets")
-        folder = sets if os.path.isdir(sets) else path
+    if not os.path.isdir(path):
+        yield _fact(path)
+        return
+    sets = os.path.join(path, "sets")
+    folder = sets if os.path.isdir(sets) else path
+    others = [
+        file for file in sorted(map(str, Path(path).rglob("*"))) if not file.endswith(files.ENDING) and _is_ours(file)
+    ]
+    if not others or any(name.endswith(files.ENDING) for name in os.listdir(folder)):
         for name, part in files.Sets.open(folder).parts.items():
             yield _part(os.path.join(folder, name + files.ENDING), part)
-    elif path.endswith(files.ENDING):
-        yield _part(path, files.read(path))
-    else:
+    yield from map(_fact, others)
+
+
+def _is_ours(path: str) -> bool:
+    if os.path.islink(path) or not os.path.isfile(path):
+        return False
+    with open(path, "rb") as file:
+        return file.read(len(container.NAME)) == container.NAME
+
+
+def _fact(path: str) -> Fact:
+    """What a file of any kind holds."""
+    kind, size = container.kind_of(path), os.stat(path).st_size
+    if kind == "candidates":
         found = store.read(path)
         features = found.features
-        yield Fact(path, len(found.segments), found.size, len(features), features.width, os.stat(path).st_size)
+        return Fact(path, len(found.segments), found.size, len(features), features.width, size, kind)
+    if kind == "records":
+        return _part(path, files.read(path))
+    if kind == "weights":
+        known = weights.read(path).features
+        return Fact(path, None, None, len(known), known.width, size, kind)
+    if kind in READERS:
+        READERS[kind](path)
+    elif kind in SCHEMAS:
+        container.read(path, SCHEMAS[kind])
+    else:
+        raise StoreError(f"{path}: holds {kind[:60]}, which no command reads; name a file of Rampion")
+    return Fact(path, None, None, None, None, size, kind)
 
 
 def _part(path: str, part: files.Part) -> Fact:
     segments, width = part.shape
-    return Fact(path, segments, len(part.records.gains), part.known, width, os.stat(path).st_size)
+    return Fact(path, segments, len(part.records.gains), part.known, width, os.stat(path).st_size, "records")

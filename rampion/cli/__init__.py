@@ -65,7 +65,15 @@ def _options(
     version: Annotated[
         bool, typer.Option("--version", metavar="", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
-) -> None: ...
+    trust: Annotated[
+        bool,
+        typer.Option("--trust", metavar="", help="Open binary files unchecked: only those that you made yourself."),
+    ] = False,
+) -> None:
+    if trust:
+        from rampion.formats import container
+
+        container.trust()
 
 
 for command in COMMANDS:

@@ -28,16 +28,29 @@ def pack(lists: opt.Lists, out: opt.StoreOut, lenient: opt.Lenient = False) -> N
     )
 
 
-@stores.command(
-    epilog="[bold]Examples[/bold]\n\n  rampion store verify dev.store\n\n  rampion store verify run   (its sets)"
-)
+VERIFY = """
+[bold]Examples[/bold]
+
+  rampion store verify dev.store
+
+  rampion store verify run   (its sets and weights)
+
+  rampion store verify system   (its blocks and language model)
+"""
+
+
+@stores.command(epilog=VERIFY)
 def verify(
     paths: Annotated[
-        list[str], typer.Argument(metavar="STORE", help="Stores, files of records, or folders of them: a run's.")
+        list[str],
+        typer.Argument(metavar="FILE", help="Binary files of any kind, or folders of them, such as a run or a system."),
     ],
     as_json: opt.Json = False,
 ) -> None:
-    """Check every byte of a store, and that its parts fit together."""
+    """Check every byte of a store, and that its parts fit together.
+
+    Binary files of every other kind are checked, too: records, weights, blocks, language models, aligners, lattices.
+    """
     from rampion.apps import store
 
     facts = store.verify(paths)

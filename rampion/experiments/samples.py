@@ -15,6 +15,7 @@ from rampion.errors import InputError
 from rampion.formats import container
 from rampion.metrics import Bleu, Wer
 from rampion.metrics.bleu import ORDER
+from rampion.schema import Row, Schema
 
 Vector = NDArray[np.float64]
 
@@ -153,6 +154,14 @@ MEASURES: Mapping[str, Measure] = {
 }
 
 
+OUTCOME = Schema(
+    "outcome",
+    {"sample *": Row("<i8 <f8", ("*", "*")), "curve *": Row("<i8 <f8", ("*",))},
+    {"asked": dict, "facts": dict},
+    "make it again",
+)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
     """The outcome of a run: rows by measure, curves with a number an iteration, facts, and weights.
@@ -169,12 +178,12 @@ class Outcome:
         arrays = {f"sample {name}": rows for name, rows in self.samples.items()}
         arrays |= {f"curve {name}": points for name, points in self.curves.items()}
         told = {"asked": dict(asked), "facts": dict(self.facts), "weights": dict(self.weights)}
-        container.write(path, "outcome", arrays, told)
+        container.write(path, OUTCOME.kind, arrays, told)
 
     @classmethod
     def read(cls, path: Path, asked: Mapping[str, Any]) -> Outcome:
         """Read an outcome. Raise InputError if it was made with other settings than `asked`."""
-        arrays, meta = container.read(path, "outcome")
+        arrays, meta = container.read(path, OUTCOME)
         for name in asked.keys() | meta["asked"].keys():
             before, now = meta["asked"].get(name), asked.get(name)
             if before != now:

@@ -16,22 +16,36 @@ import json
 import math
 import mmap
 import os
+import stat
 import struct
 import zlib
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rampion.errors import InputError, StoreError
 from rampion.formats.files import FilePath, replacing
+from rampion.schema import Schema
 
 Array = NDArray[Any]
 
 NAME, VERSION = b"\x89RAMPIO", 1
-_START, _ALIGN = struct.Struct("<7sBII"), 64
+_START, _ALIGN, _DIMENSIONS = struct.Struct("<7sBII"), 64, 8
+_trusted = False  # whether the user vouches for all files
 _DTYPES = ("|u1", "<u2", "<u4", "<u8", "<i4", "<i8", "<f4", "<f8")
+
+
+class _Entry(NamedTuple):
+    """An array of the header, and how many bytes it has."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    length: int
+    crc32: int
 
 
 def write(
@@ -55,25 +69,44 @@ def write(
         file.writelines(parts)
 
 
-def read(path: FilePath, kind: str) -> tuple[dict[str, Array], dict[str, Any]]:
-    """The arrays, read-only and mapped from the file, and meta; every byte has been checked."""
-    if os.fspath(path) == "-":
-        raise InputError("<stdin>: a binary file is mapped into memory and cannot come from a pipe; name the file")
+def trust(wanted: bool = True) -> None:
+    """From now on read files without looking at their bytes: for files that nobody else could have changed."""
+    global _trusted
+    _trusted = wanted
+
+
+def read(path: FilePath, schema: Schema) -> tuple[dict[str, Array], dict[str, Any]]:
+    """The arrays, read-only and mapped from the file, and meta; every byte has been checked, and proved by the schema.
+
+    A reader of binary files is a schema and this call: what it gets can go to kernels as it is.
+    """
+    arrays, meta = opened(path, schema.kind)
     try:
-        size = os.stat(path).st_size
-        with open(path, "rb") as file:
-            entries, meta, offset = _header(path, kind, file.read(_START.size), file.read, size)
-            whole = np.memmap(file, np.uint8, "r")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+        schema.prove(arrays, meta, _trusted)
+    except StoreError as error:
+        raise StoreError(f"{path}: {error}") from error
+    return arrays, meta
+
+
+def opened(path: FilePath, kind: str) -> tuple[dict[str, Array], dict[str, Any]]:
+    """The arrays and meta; every byte is as it was written, but nothing says that they fit together."""
+    with _file(path) as file:
+        entries, meta, offset = _header(path, kind, file)
+        whole = np.memmap(file, np.uint8, "r")
     arrays = {}
     for name, dtype, shape, length, crc in entries:
         end = offset + length + -length % _ALIGN
-        if zlib.crc32(whole[offset:end].data) != crc:
+        if not _trusted and zlib.crc32(whole[offset:end].data) != crc:
             raise StoreError(f"{path}: the array {name} is damaged (its checksum differs); write the file again")
         arrays[name] = np.asarray(whole[offset : offset + length]).view(dtype).reshape(shape)
         offset = end
     return arrays, meta
+
+
+def kind_of(path: FilePath) -> str:
+    """The kind that a file's header tells; the arrays are not looked at."""
+    with _file(path) as file:
+        return str(_content(path, "binary", file)[0]["kind"])
 
 
 def release(array: Array) -> None:
@@ -85,10 +118,43 @@ def release(array: Array) -> None:
         base.madvise(mmap.MADV_DONTNEED)
 
 
-def _header(
-    path: FilePath, kind: str, start: bytes, take: Callable[[int], bytes], size: int
-) -> tuple[list[tuple[str, str, tuple[int, ...], int, int]], dict[str, Any], int]:
-    """Name, dtype, shape, bytes and checksum of every array; meta; where the first array begins. Sizes are proved."""
+@contextmanager
+def _file(path: FilePath) -> Iterator[BinaryIO]:
+    if os.fspath(path) == "-":
+        raise InputError("<stdin>: a binary file is mapped into memory and cannot come from a pipe; name the file")
+    try:
+        if stat.S_ISFIFO(os.stat(path).st_mode):
+            raise InputError(f"{path}: is a pipe; a binary file is mapped into memory, so name a file")
+        with open(path, "rb") as file:
+            yield file
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def _header(path: FilePath, kind: str, file: BinaryIO) -> tuple[list[_Entry], dict[str, Any], int]:
+    """Every array; meta; where the first array begins. The sizes have been compared with that of the file."""
+    content, offset = _content(path, kind, file)
+    size = os.fstat(file.fileno()).st_size
+    try:
+        found, meta = content["kind"], dict(content["meta"])
+        entries = [_entry(**entry) for entry in content["arrays"]]
+    except (ValueError, TypeError, KeyError) as error:
+        raise StoreError(f"{path}: the header is not one that Rampion writes; the file cannot be used") from error
+    if found != kind:
+        raise StoreError(f"{path}: holds {str(found)[:60]}, expected {kind}")
+    if len({entry.name for entry in entries}) < len(entries):
+        raise StoreError(f"{path}: holds two arrays of the same name; the file cannot be used")
+    expected = offset + sum(entry.length + -entry.length % _ALIGN for entry in entries)
+    if expected != size:
+        raise StoreError(f"{path}: has {size} bytes, but its header says {expected}; get the file again")
+    if any(side > size for entry in entries for side in entry.shape):  # of an empty array; readers allocate by sides
+        raise StoreError(f"{path}: holds an empty array with a side longer than the file; the file cannot be used")
+    return entries, meta, offset
+
+
+def _content(path: FilePath, kind: str, file: BinaryIO) -> tuple[Any, int]:
+    """The header, and where it ends."""
+    start, size = file.read(_START.size), os.fstat(file.fileno()).st_size
     if not start.startswith(NAME) or len(start) < _START.size:
         raise StoreError(f"{path}: is no {kind} file of Rampion; expected one that Rampion wrote")
     _, version, length, crc = _START.unpack(start)
@@ -97,24 +163,19 @@ def _header(
     offset = _START.size + length
     if offset > size:
         raise StoreError(f"{path}: is cut off: {size} bytes, and its header alone says {offset}; get the file again")
-    header = take(length)
+    header = file.read(length)
     if zlib.crc32(header) != crc or offset % _ALIGN:
         raise StoreError(f"{path}: the header is damaged (its checksum differs); get the file again")
     try:
         content = json.loads(header)
-        found, meta = content["kind"], dict(content["meta"])
-        entries = [_entry(**entry) for entry in content["arrays"]]
+        _ = content["kind"], content["meta"], content["arrays"]
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise StoreError(f"{path}: the header is not one that Rampion writes; the file cannot be used") from error
-    if found != kind:
-        raise StoreError(f"{path}: holds {str(found)[:60]}, expected {kind}")
-    expected = offset + sum(length + -length % _ALIGN for _, _, _, length, _ in entries)
-    if expected != size:
-        raise StoreError(f"{path}: has {size} bytes, but its header says {expected}; get the file again")
-    return entries, meta, offset
+    return content, offset
 
 
-def _entry(name: str, dtype: str, shape: list[int], crc32: int) -> tuple[str, str, tuple[int, ...], int, int]:
-    if dtype not in _DTYPES or not isinstance(name, str) or any(type(side) is not int or side < 0 for side in shape):
+def _entry(name: str, dtype: str, shape: list[int], crc32: int) -> _Entry:
+    sides = all(type(side) is int and side >= 0 for side in shape) and len(shape) <= _DIMENSIONS
+    if dtype not in _DTYPES or not isinstance(name, str) or not sides:
         raise ValueError(f"array {name}")
-    return name, dtype, tuple(shape), math.prod(shape) * np.dtype(dtype).itemsize, crc32
+    return _Entry(name, dtype, tuple(shape), math.prod(shape) * np.dtype(dtype).itemsize, crc32)

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from rampion.errors import StoreError
 from rampion.formats import container
 from rampion.formats.files import FilePath
-from rampion.store.candidates import Candidates
-
-KIND = "candidates"
+from rampion.store.candidates import SCHEMA, Candidates
 
 
 def read(path: FilePath) -> Candidates:
     """The store, mapped from the file; every byte and every bound has been checked."""
-    arrays, meta = container.read(path, KIND)
-    try:
-        return Candidates.from_arrays(arrays, meta)
-    except StoreError as error:
-        raise StoreError(f"{path}: {error}") from error
+    return Candidates.from_proved(*container.read(path, SCHEMA))
 
 
 def write(path: FilePath, candidates: Candidates) -> None:
-    container.write(path, KIND, candidates.arrays(), candidates.meta())
+    container.write(path, SCHEMA.kind, candidates.arrays(), candidates.meta())

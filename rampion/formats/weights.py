@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from codecs import getincrementaldecoder
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,19 +11,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rampion import _kernels
-from rampion.arrays import covers, ends
+from rampion.arrays import ends
 from rampion.errors import FormatError, InputError, StoreError
 from rampion.formats import container
 from rampion.formats.files import FilePath, head, line_blocks, newlines, not_utf8, replacing, shown
+from rampion.schema import Found, Schema, reals, strings
 from rampion.store.features import Features, Weights
 from rampion.store.groups import groups_of
 from rampion.store.names import Names
 from rampion.store.text import Texts
 
-KIND = "weights"
 _CHUNK = 1 << 16  # weights that are made text at a time
-_PIECE = 1 << 20  # bytes that are proved to be UTF-8 at a time
 _BLANK = np.isin(np.arange(256), list(b" \t\n\v\f\r"))
+
+def _wide(found: Found) -> str | None:
+    names, width = found.sizes["names"], found.sizes["width"]
+    return f"{width:,} of {names:,} features are dense" if width > names else None
+
+
+SCHEMA = Schema("weights", strings("names", "blob", "bounds") | {"values": reals("names")}, {"width": int}, also=_wide)
 
 
 def read(path: FilePath) -> Weights:
@@ -37,7 +42,7 @@ def write(path: FilePath, weights: Weights) -> None:
     if Path(path).suffix == ".bin":
         names = weights.features.names
         arrays: dict[str, container.Array] = {"blob": names.blob, "bounds": names.bounds, "values": weights.vector}
-        container.write(path, KIND, arrays, {"width": weights.features.width})
+        container.write(path, SCHEMA.kind, arrays, {"width": weights.features.width})
         return
     with replacing(path) as file:
         file.writelines(_lines(weights))
@@ -129,27 +134,11 @@ def _value(path: FilePath, line: int, cell: str) -> float:
 
 
 def _read_binary(path: FilePath) -> Weights:
-    arrays, meta = container.read(path, KIND)
-    try:
-        names, values, width = Texts(arrays["blob"], arrays["bounds"]), arrays["values"], meta["width"]
-        fits = covers(names.bounds, len(names.blob)) and values.shape == (len(names),)
-        fits = fits and values.dtype == np.float64 and 0 <= width <= len(names)
-        fits = fits and _decodable(names) and len(Names.of(names)) == len(names)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise StoreError(f"{path}: lacks a part of what weights are made of; write it again") from error
-    if not fits or not np.isfinite(values).all():
-        raise StoreError(f"{path}: names, weights and width do not fit together; write it again")
-    return Weights(Features(names, width), values)
-
-
-def _decodable(texts: Texts) -> bool:
-    """Whether no text begins inside a character; raise UnicodeDecodeError if the bytes are not UTF-8."""
-    decoder = getincrementaldecoder("utf-8")()
-    for start in range(0, len(texts.blob), _PIECE):
-        decoder.decode(texts.blob[start : start + _PIECE].tobytes())
-    decoder.decode(b"", final=True)
-    starts = texts.bounds[texts.bounds < len(texts.blob)]
-    return not (texts.blob[starts] & 0xC0 == 0x80).any()
+    arrays, meta = container.read(path, SCHEMA)
+    names = Texts(arrays["blob"], arrays["bounds"])
+    if len(Names.of(names)) != len(names):
+        raise StoreError(f"{path}: a name stands twice; write it again")
+    return Weights(Features(names, meta["width"]), arrays["values"])
 
 
 def _lines(weights: Weights) -> Iterator[bytes]:

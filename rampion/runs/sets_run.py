@@ -13,12 +13,18 @@ from rampion.errors import InputError, StoreError
 from rampion.formats import container
 from rampion.runs.folder import RunFolder
 from rampion.runs.run import Run
+from rampion.schema import Schema, reals, singles
 from rampion.sets.files import ENDING, Sets
 from rampion.sets.records import Keyed
 from rampion.store.keys import Keys
 from rampion.training.relevant import FirstPart, SetIteration, WeightsById
 
-KIND = "keyed weights"
+SCHEMA = Schema(
+    "keyed weights",
+    {"keyed": singles("keyed"), "own": reals("own")},
+    {"names": list},
+    "train again",
+)
 
 
 class SetRun(Run[SetIteration, WeightsById]):
@@ -72,19 +78,15 @@ class SetRun(Run[SetIteration, WeightsById]):
         return Keyed(table, learnt.own)
 
     def read(self, path: Path) -> WeightsById:
-        arrays, meta = container.read(path, KIND)
-        try:
-            keyed, own, names = arrays["keyed"], arrays["own"].tolist(), meta["names"]
-            fits = keyed.ndim == 1 and keyed.dtype == np.float32 and len(own) == len(names)
-        except (KeyError, TypeError) as error:
-            raise StoreError(f"{path}: lacks a part of what weights are made of; train again") from error
-        if not fits or not (np.isfinite(keyed).all() and np.isfinite(own).all()):
-            raise StoreError(f"{path}: weights and names do not fit together, or are not finite; train again")
+        arrays, meta = container.read(path, SCHEMA)
+        keyed, own, names = arrays["keyed"], arrays["own"].tolist(), meta["names"]
+        if len(own) != len(names) or not all(isinstance(name, str) for name in names):
+            raise StoreError(f"{path}: weights and names do not fit together; train again")
         return WeightsById(keyed, dict(zip(names, own, strict=True)))
 
     def write(self, path: Path, weights: WeightsById) -> None:
         arrays = {"keyed": weights.keyed, "own": np.array(list(weights.own.values()))}
-        container.write(path, KIND, arrays, {"names": list(weights.own)})
+        container.write(path, SCHEMA.kind, arrays, {"names": list(weights.own)})
 
 
 def _part(event: Mapping[str, Any]) -> str:

@@ -6,35 +6,38 @@ on from those of the one before, so that all files together hold the table.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rampion.arrays import covers
 from rampion.errors import InputError, StoreError
 from rampion.formats import container
 from rampion.formats.files import FilePath
-from rampion.sets.records import Ids, KeyRow, Offsets, Records
+from rampion.schema import Row, Schema, below, bounds, nonzero, reals, rising
+from rampion.sets.records import KeyRow, Records
 from rampion.store.keys import Keys
 
-KIND, ENDING = "records", ".records"
+ENDING = ".records"
 TRUTHS = "oracle"  # the name of the file that comes before 000, if there is one
 PIECE = 1 << 20  # ids looked at together
 
-_FORMS = {
-    "bounds": "<i8",
-    "id_bounds": "<i8",
-    "ids": "<u4",
-    "values": "<f8",
-    "gains": "<f8",
-    "prints": "<u8",
-    "keys": "<u8",
-}
+SCHEMA = Schema(
+    "records",
+    {
+        "bounds": bounds("segments", "gains"),
+        "id_bounds": bounds("candidates", "ids"),
+        "values": reals("candidates", "width"),
+        "gains": reals("candidates"),
+        "prints": Row("<u8", ("candidates",)),
+        "keys": Row("<u8", ("keys",), (nonzero,)),
+        "ids": Row("<u4", ("ids",), (below("first+keys"), rising("id_bounds", strictly=False))),
+    },
+    {"first": int, "corpus": str},
+    "the file cannot be used",
+)
 
 
 class Part(NamedTuple):
@@ -104,7 +107,7 @@ class Sets:
                 left.unlink()
         arrays = records._asdict() | {"keys": table.listed()[self.known :]}
         meta = {"first": self.known, "corpus": self.corpus}
-        container.write(self.path(name), KIND, arrays, meta)
+        container.write(self.path(name), SCHEMA.kind, arrays, meta)
         self._take(name)
 
     def table(self) -> Keys:
@@ -143,44 +146,8 @@ class Sets:
 
 def read(path: FilePath) -> Part:
     """One file, mapped; every byte has been checked, and that its parts fit together."""
-    arrays, meta = container.read(path, KIND)
-    fault = next(_faults(arrays, meta), None)
-    if fault:
-        raise StoreError(f"{path}: {fault}; the file cannot be used")
+    arrays, meta = container.read(path, SCHEMA)
     records = Records(*(arrays[name] for name in Records._fields))
     part = Part(records, arrays["keys"], meta["first"], meta["corpus"])
     part.release()
     return part
-
-
-def _faults(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Iterator[str]:
-    """What is wrong with a file whose bytes are as they were written; each test relies on those before it."""
-    if type(meta.get("first")) is not int or meta["first"] < 0 or not isinstance(meta.get("corpus"), str):
-        yield "its header lacks the first id or the corpus"
-    for name, dtype in _FORMS.items():
-        if name not in arrays or arrays[name].dtype != dtype or arrays[name].ndim != 1 + (name == "values"):
-            yield f"its array {name} is missing or of another kind"
-    bounds, id_bounds, ids, values, gains, prints, keys = (arrays[name] for name in _FORMS)
-    if not (covers(bounds, len(gains)) and covers(id_bounds, len(ids))):
-        yield "its bounds do not rise from 0 to the number of candidates, or of ids"
-    if not len(id_bounds) - 1 == len(values) == len(gains) == len(prints):
-        yield "its arrays differ in length"
-    for name in ("values", "gains"):
-        if not np.isfinite(arrays[name]).all():
-            yield f"its array {name} holds a number that is not finite"
-    if len(ids) and ids.max() >= meta["first"] + len(keys):
-        yield f"it holds the id {ids.max()}, but only {meta['first'] + len(keys)} keys have ids"
-    if not _rising(ids, id_bounds):
-        yield "its ids do not rise inside a candidate"
-    if not keys.all():
-        yield "it holds the key 0"
-
-
-def _rising(ids: Ids, bounds: Offsets) -> bool:
-    """Whether ids fall only where a candidate begins."""
-    for start in range(0, len(ids), PIECE):
-        piece = ids[start : start + PIECE + 1]
-        falls = np.flatnonzero(piece[1:] < piece[:-1]) + start + 1
-        if not (bounds[np.searchsorted(bounds, falls)] == falls).all():
-            return False
-    return True

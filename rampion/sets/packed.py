@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rampion import _kernels
+from rampion.arrays import covers
 from rampion.errors import InputError
 
 Reals = NDArray[np.float64]
@@ -316,7 +317,7 @@ def _proved(fresh: Fresh, segments: int, width: int) -> Fresh:
 
 
 def _prove_bounds(what: str, bounds: Offsets, count: int, end: int) -> None:
-    if len(bounds) != count + 1 or bounds[0] != 0 or bounds[-1] != end or (np.diff(bounds) < 0).any():
+    if len(bounds) != count + 1 or not covers(bounds, end):
         raise InputError(f"the bounds of {count:,} {what} do not rise from 0 to {end:,}; expected {count + 1:,}")
 
 

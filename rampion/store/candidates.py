@@ -18,11 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rampion import _kernels
-from rampion.arrays import Index, Selection, chained, covers, place, places_of
+from rampion.arrays import Index, Selection, chained, place, places_of
 from rampion.errors import InputError, StoreError
+from rampion.schema import Row, Schema, bounds, finite_if_any, strings
 from rampion.store.features import Features
 from rampion.store.frames import rows_of_frame
-from rampion.store.lists import PIECE, Ids, Lists, Offsets, Reals, Rows, first_of_equals
+from rampion.store.lists import LISTS, Ids, Lists, Offsets, Reals, Rows, entries_fit, first_of_equals
 from rampion.store.names import Names
 from rampion.store.records import records_of, rows_of
 from rampion.store.segment import Segment
@@ -84,12 +85,20 @@ class Candidates(Sequence[Segment]):
     seen: NDArray[np.int32]
 
     def __post_init__(self) -> None:
-        _prove(self)
+        self._prove(self.arrays(), self.meta())
         self._lock()
 
     def _lock(self) -> None:
         for array in self.arrays().values():
             array.flags.writeable = False
+
+    @staticmethod
+    def _prove(arrays: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]) -> None:
+        """Raise StoreError unless every array fits every other, so that kernels need not look."""
+        try:
+            SCHEMA.prove(arrays, meta)
+        except StoreError as error:
+            raise StoreError(f"the store is damaged: {error}") from error
 
     @classmethod
     def _trusted(cls, *parts: Any) -> Candidates:
@@ -764,30 +773,37 @@ class Candidates(Sequence[Segment]):
         >>> rampion.Candidates.from_arrays(lists.arrays(), lists.meta()).to_records() == lists.to_records()
         True
         """
-        width = meta.get("width")
-        if not isinstance(width, int) or width < 0:
-            raise StoreError(f"the store's width is {width!r}, expected a count; the file is damaged")
-        try:
-            texts = {
-                name: Texts(arrays[f"{name}.blob"], arrays[f"{name}.bounds"])
-                for name in ("names", "segments", "texts", "notes")
-            }
-            fields = {name: arrays[name] for name in Lists._fields if name != "width"}
-            metrics = {name[7:]: array for name, array in arrays.items() if name.startswith("metric:")}
-            scores, seen = arrays["scores"], arrays["seen"]
-        except KeyError as error:
-            raise StoreError(f"the store lacks its array {error}; the file is damaged or of another version") from error
-        lists = Lists(**fields, width=width)
-        return cls(
-            lists,
-            Features(texts["names"], width),
-            texts["segments"],
-            texts["texts"],
-            scores,
-            texts["notes"],
-            metrics,
-            seen,
+        cls._prove(arrays, meta)
+        return cls.from_proved(arrays, meta)
+
+    @classmethod
+    def from_proved(cls, arrays: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]) -> Candidates:
+        """The lists that arrays hold which are known to fit together, as a reader of files has proved them.
+
+        Parameters
+        ----------
+        arrays : dict of str to numpy.ndarray
+            What `arrays` gave.
+        meta : dict of str to int
+            What `meta` gave.
+
+        Returns
+        -------
+        Candidates
+            The lists.
+
+        Examples
+        --------
+        >>> rampion.Candidates.from_proved(lists.arrays(), lists.meta())
+        Candidates(2 segments, 4 candidates, 2 dense + 1 sparse features)
+        """
+        names, segments, texts, notes = (
+            Texts(arrays[f"{name}.blob"], arrays[f"{name}.bounds"]) for name in ("names", "segments", "texts", "notes")
         )
+        lists = Lists(**{name: arrays[name] for name in Lists._fields if name != "width"}, width=meta["width"])
+        metrics = {name[7:]: array for name, array in arrays.items() if name.startswith("metric:")}
+        features = Features(names, meta["width"])
+        return cls._trusted(lists, features, segments, texts, arrays["scores"], notes, metrics, arrays["seen"])
 
 
 def _concatenate(parts: Sequence[NDArray[Any]], dtype: type) -> NDArray[Any]:
@@ -868,75 +884,26 @@ def pack(
     )
 
 
-def _prove(store: Candidates) -> None:
-    """Raise StoreError unless every array fits every other, so that kernels need not look."""
-    lists, n, segments = store.lists, len(store.texts), len(store.segments)
-    for name, kind in _KINDS.items():
-        array = getattr(lists, name)
-        plain = array.dtype == kind and array.ndim == 1 and array.flags.c_contiguous
-        _require(plain, f"{name} is not a row of {np.dtype(kind)}")
-    for name, texts in (
-        ("names", store.features.names), ("segments", store.segments), ("texts", store.texts), ("notes", store.notes),
-    ):  # fmt: skip
-        _require_bounds(f"{name}.bounds", texts.bounds, len(texts), len(texts.blob))
-    _require_bounds("bounds", lists.bounds, segments, n)
-    _require_bounds("feature_bounds", lists.feature_bounds, segments, len(lists.features))
-    _require_bounds("entry_bounds", lists.entry_bounds, n, len(lists.entries))
-    columns = {"notes": len(store.notes), "scores": len(store.scores), "seen": len(store.seen)}
-    for name, length in (columns | {name: len(column) for name, column in store.metrics.items()}).items():
-        _require(length == n, f"{name} has {length} numbers, expected {n}")
-    width, known = lists.width, len(store.features)
-    _require(width == store.features.width <= known, f"{width} of {known} features are dense")
-    _require(len(lists.dense) == width * n, f"dense has {len(lists.dense)} numbers, expected {width} x {n}")
-    _require(
-        len(lists.values) in (0, len(lists.entries)), f"{len(lists.values)} values for {len(lists.entries)} entries"
-    )
-    _require(_finite(lists.dense) and _finite(lists.values), "a feature value is not finite")
-    if len(lists.features):
-        _require(int(lists.features.max()) < known, "a feature id is out of range")
-        _require(int(lists.features.min()) >= width, "a dense feature stands among the sparse ones")
-        _require(_rising(lists.features, lists.feature_bounds), "a segment's dictionary is not in order")
-    if len(lists.entries):
-        starts = lists.entry_bounds[lists.bounds]
-        filled = np.flatnonzero(np.diff(starts))
-        highest = np.maximum.reduceat(lists.entries, starts[:-1][filled])
-        inside = bool((highest < np.diff(lists.feature_bounds)[filled]).all())
-        _require(inside, "an entry points outside its segment's dictionary")
-        rising = _rising(lists.entries, lists.entry_bounds, counts=not len(lists.values))
-        _require(rising, "a candidate's entries are not in order, or one stands twice")
-
-
-_KINDS = {
-    "bounds": np.int64, "dense": np.float64, "features": np.uint32, "feature_bounds": np.int64,
-    "entries": np.uint32, "entry_bounds": np.int64, "values": np.float64,
-}  # fmt: skip
-
-
-def _require_bounds(name: str, bounds: Offsets, count: int, last: int) -> None:
-    _require(len(bounds) == count + 1, f"{name} has {len(bounds)} numbers, expected {count + 1}")
-    _require(covers(bounds, last), f"{name} does not rise from 0 to {last}")
+SCHEMA = Schema(
+    "candidates",
+    {
+        **strings("features", "names.blob", "names.bounds"),
+        **strings("segments", "segments.blob", "segments.bounds"),
+        **strings("candidates", "texts.blob", "texts.bounds"),
+        **strings("candidates", "notes.blob", "notes.bounds"),
+        "bounds": bounds("segments", "scores"),
+        "scores": Row("<f8", ("candidates",), (finite_if_any,)),
+        "seen": Row("<i4", ("candidates",)),
+        "metric:*": Row("<f8", ("candidates",), (finite_if_any,)),
+        **LISTS,
+    },
+    {"width": int},
+    "make it again from the lists",
+    entries_fit,
+)
 
 
 def _require_count(what: str, numbers: Reals, of: str, count: int) -> None:
     """Raise InputError on arrays that kernels would read beyond their ends."""
     if numbers.shape != (count,):
         raise InputError(f"{what} of shape {numbers.shape}; expected {count:,}, one for each of the {of}")
-
-
-def _rising(numbers: Ids, bounds: Offsets, counts: bool = False) -> bool:
-    """Whether numbers rise inside every span of bounds; strictly, unless they may stand more than once."""
-    for start in range(0, len(numbers), PIECE):
-        piece = numbers[start : start + PIECE + 1]
-        falls = start + 1 + np.flatnonzero(piece[1:] < piece[:-1] if counts else piece[1:] <= piece[:-1])
-        if (bounds[np.searchsorted(bounds, falls)] != falls).any():
-            return False
-    return True
-
-
-def _finite(numbers: Reals) -> bool:
-    return all(np.isfinite(numbers[start : start + PIECE]).all() for start in range(0, len(numbers), PIECE))
-
-
-def _require(held: bool, what: str) -> None:
-    if not held:
-        raise StoreError(f"the store is damaged: {what}; make it again from the lists")

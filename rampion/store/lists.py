@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rampion.arrays import ends
+from rampion.schema import Found, Row, below, bounds, pieces, reals, rising
 from rampion.store.names import Names
 from rampion.store.text import Texts
 
@@ -217,3 +218,37 @@ def _same_features(lists: Lists, left: Offsets, right: Offsets, owner: Offsets) 
             alike &= lists.values[here] == lists.values[there]
         same[some] = np.logical_and.reduceat(alike, begins) if len(some) else True
     return same
+
+
+def entries_fit(found: Found) -> str | None:
+    """What is wrong with the entries, once all bounds and the dictionaries are proved."""
+    arrays, entries, values = found.arrays, found.sizes["entries"], found.sizes["values"]
+    if found.sizes["width"] > found.sizes["features"]:
+        return f"{found.sizes['width']:,} of {found.sizes['features']:,} features are dense"
+    if values not in (0, entries):
+        return f"it has {values:,} values for {entries:,} entries"
+    if entries:
+        starts = arrays["entry_bounds"][arrays["bounds"]]
+        filled = np.flatnonzero(starts[1:] != starts[:-1])
+        highest = np.maximum.reduceat(arrays["entries"], starts[:-1][filled])
+        sizes = arrays["feature_bounds"][1:] - arrays["feature_bounds"][:-1]
+        if (highest >= sizes[filled]).any():
+            return "an entry points outside its segment's dictionary"
+    return rising("entry_bounds", strictly=values > 0)(found, "entries") and "a candidate's entries are not in order"
+
+
+def _sparse(found: Found, name: str) -> str | None:
+    """Features below the width are dense."""
+    features, width = found.arrays[name], found.sizes["width"]
+    return "holds a dense feature" if any(int(piece.min()) < width for piece in pieces(features)) else None
+
+
+# The arrays of Lists but for its bounds, which span the candidates.
+LISTS = {
+    "dense": reals("width*candidates"),
+    "feature_bounds": bounds("segments", "features"),
+    "features": Row("<u4", ("dictionaries",), (below("features"), _sparse, rising("feature_bounds"))),
+    "entry_bounds": bounds("candidates", "entries"),
+    "entries": Row("<u4", ("entries",)),
+    "values": reals("values"),
+}

@@ -28,12 +28,28 @@ from rampion.formats import container
 from rampion.losses.ranking import PackedLoss
 from rampion.optim import online_sgd
 from rampion.optim.online_sgd import OnlineSgd, Reals, SetBatch, SetWeights, Singles, Walk, WorkArrays, paged, prove
+from rampion.schema import Row, Schema, below, nonzero, singles
 from rampion.sets import files
 from rampion.sets.files import Part, Sets
 from rampion.sets.records import Ids
 from rampion.sets.selection import Numbers, Packed, Packing
 
-NUMBERS, START, CHANGED = "numbers of features", "weights to start from", "weights that changed"  # kinds of files
+NUMBERS = Schema(
+    "numbers of features",
+    {"places": Row("<u4", ("places",), (nonzero, below("places+1"))), "foreign": singles("foreign")},
+    {"awake": int},
+)
+START = Schema("weights to start from", {"weights": Row("<f4", ("weights",)), "own": Row("<f8", ("own",))})
+CHANGED = Schema(
+    "weights that changed",
+    {
+        "places": Row("<u4", ("places",)),
+        "values": Row("<f4", ("places",)),
+        "own": Row("<f8", ("own",)),
+        "met": Row("<f8", (1,)),
+    },
+    {"moved": int},
+)
 
 
 class Learner(Protocol):
@@ -82,7 +98,9 @@ class Mixing:
             if name not in self.parts or not room.place.blob(self.parts[name]).exists():
                 self.parts[name] = room.known(sets.path(name))
         arrays = {"places": numbers.places, "foreign": numbers.foreign}
-        self.numbers = room.made(lambda path: container.write(path, NUMBERS, arrays, {"awake": numbers.awake}, False))
+        self.numbers = room.made(
+            lambda path: container.write(path, NUMBERS.kind, arrays, {"awake": numbers.awake}, False)
+        )
 
     def batch(self, iteration: int) -> SetBatch:
         self.iteration = iteration
@@ -97,7 +115,7 @@ class Mixing:
         """Every shard from these weights, which are lent to it; one that is given up stays where it begins."""
         weights, own, *_ = begin
         arrays: dict[str, NDArray[Any]] = {"weights": weights, "own": own}
-        start = self.coordinator.workspace.made(lambda path: container.write(path, START, arrays, {}, False))
+        start = self.coordinator.workspace.made(lambda path: container.write(path, START.kind, arrays, {}, False))
         asked = self.asked | {"passes": asdict(solver), "parts": list(self.parts)}
         asked |= {"iteration": self.iteration, "epoch": epoch}
         inputs = (("numbers", self.numbers), ("start", start), *self.parts.items())
@@ -133,16 +151,10 @@ class _Changed(NamedTuple):
 
 def _read(size: int, width: int, path: Path) -> _Changed:
     arrays, meta = container.read(path, CHANGED)
-    try:
-        places, values, own, met = (arrays[name] for name in ("places", "values", "own", "met"))
-        fits = [array.dtype.str for array in (places, values, own, met)] == ["<u4", "<f4", "<f8", "<f8"]
-        fits &= places.ndim == 1 and places.shape == values.shape and own.shape == (width,) and met.shape == (1,)
-        found = _Changed(places, values, own.copy(), float(met[0]), int(meta["moved"]))
-    except (KeyError, TypeError, ValueError) as error:
-        raise StoreError(f"{path}: lacks a part of what an epoch answers") from error
-    if not fits or int(places.max(initial=0)) >= size:
+    places, values, own, met = (arrays[name] for name in ("places", "values", "own", "met"))
+    if len(own) != width or int(places.max(initial=0)) >= size:
         raise StoreError(f"{path}: is no answer to what was asked")
-    return found
+    return _Changed(places, values, own.copy(), float(met[0]), meta["moved"])
 
 
 # On a worker
@@ -162,7 +174,7 @@ def epoch(inputs: Mapping[str, Path], settings: Mapping[str, Any], span: tuple[i
     found = passes.epoch(shard.packed.packing.loss, slabs, order, weights, shard.room)
     places = np.flatnonzero(found.places.view(np.uint32) != start.view(np.uint32)).astype(np.uint32)
     arrays = {"places": places, "values": found.places[places], "own": own, "met": np.array([found.objective])}
-    container.write(out, CHANGED, arrays, {"moved": found.moved}, durable=False)
+    container.write(out, CHANGED.kind, arrays, {"moved": found.moved}, durable=False)
     shelf.shards[number] = shard
 
 

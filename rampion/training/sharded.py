@@ -34,13 +34,33 @@ from rampion.losses.contrast import MODEL
 from rampion.losses.expectation import EXPECTATIONS, Expectation, Sums
 from rampion.metrics.judging import Batch, Stakes
 from rampion.protocols import Loss
+from rampion.schema import Row, Schema, bounds, finite, reals
 from rampion.store.candidates import Candidates
 from rampion.store.features import Features
 from rampion.store.grouped import Grouped, fits
-from rampion.store.lists import Ids, Lists, Offsets, Reals
+from rampion.store.lists import LISTS, Ids, Lists, Offsets, Reals, entries_fit
 from rampion.store.text import Texts
 
-SHARD, WEIGHTS, ANSWER, GRADIENT = "shard", "round weights", "shard gradient", "gradient"
+CANNOT = "it cannot be used"
+SHARD = Schema(
+    "shard",
+    {
+        **LISTS,
+        "bounds": bounds("segments", "costs"),
+        "costs": reals("candidates"),
+        "ids": Row("<u4", ("features",)),
+        "statistics": Row("<i8 <f8", ("candidates", "statistics"), (finite,)),
+        "offset": reals("candidates")._replace(optional=True),
+    },
+    {"width": int},
+    CANNOT,
+    entries_fit,
+)
+WEIGHTS = Schema("round weights", {"weights": reals("features")}, advice=CANNOT)
+_ANSWER = {"sums": reals(2), "statistics": Row("<i8 <f8", ("statistics",), (finite,)), "gradient": reals("features")}
+_COUNTS = {"filled": int, "lists": int}
+ANSWER = Schema("shard gradient", _ANSWER | {"ids": Row("<u4", ("features",))}, _COUNTS, CANNOT)
+GRADIENT = Schema("gradient", _ANSWER, _COUNTS, CANNOT)
 
 
 class Answer(NamedTuple):
@@ -133,7 +153,7 @@ class Sharded(Batch):
     def _asked(self, settings: str, weights: Reals) -> Answer:
         """Of all shards, added up in their order."""
         arrays = {"weights": weights}
-        vector = self.coordinator.workspace.made(lambda path: container.write(path, WEIGHTS, arrays, {}, False))
+        vector = self.coordinator.workspace.made(lambda path: container.write(path, WEIGHTS.kind, arrays, {}, False))
         tasks = [
             Task(f"{__name__}:answered", settings, (("shard", blob), ("weights", vector)), shard, span)
             for shard, (blob, span) in enumerate(zip(self.blobs, pairwise(self.cuts), strict=True))
@@ -203,7 +223,7 @@ def _write_shard(batch: Batch, span: tuple[int, int], path: Path) -> None:
     arrays |= {"costs": batch.stakes.costs[rows], "statistics": batch.statistics[rows]}
     if batch.offset is not None:
         arrays["offset"] = batch.offset[rows]
-    container.write(path, SHARD, arrays, {"width": lists.width}, durable=False)
+    container.write(path, SHARD.kind, arrays, {"width": lists.width}, durable=False)
 
 
 class _Shard(NamedTuple):
@@ -220,14 +240,9 @@ class _Shard(NamedTuple):
     def read(cls, path: Path, folder: str | None) -> _Shard:
         """With the working form; one thread makes it and asks it, for other shards have the others."""
         arrays, meta = container.read(path, SHARD)
-        try:
-            lists = Lists(**{name: arrays[name] for name in Lists._fields if name != "width"}, width=meta["width"])
-            ids, costs, statistics = (arrays[name] for name in ("ids", "costs", "statistics"))
-        except KeyError as error:
-            raise StoreError(f"{path}: lacks its array {error}; it cannot be used") from error
+        lists = Lists(**{name: arrays[name] for name in Lists._fields if name != "width"}, width=meta["width"])
+        ids, costs, statistics = (arrays[name] for name in ("ids", "costs", "statistics"))
         offset, n, segments = arrays.get("offset"), len(costs), len(lists.bounds) - 1
-        if len(statistics) != n or (offset is not None and len(offset) != n):
-            raise StoreError(f"{path}: its arrays do not fit together; it cannot be used")
         candidates = Candidates(
             lists, Features(_blank(len(ids)), lists.width), _blank(segments), _blank(n), np.zeros(n), _blank(n), {},
             np.zeros(n, np.int32),
@@ -285,19 +300,18 @@ def answered(inputs: Mapping[str, Path], settings: Mapping[str, Any], span: tupl
     _write(out, ANSWER, Answer(sums, statistics, shard.gather(slopes)), ids=shard.ids)
 
 
-def _write(path: Path, kind: str, answer: Answer, **more: NDArray[Any]) -> None:
+def _write(path: Path, schema: Schema, answer: Answer, **more: NDArray[Any]) -> None:
     sums = answer.sums
     reals = np.array([sums.costs, sums.entropies])
     arrays = {"sums": reals, "statistics": answer.statistics, "gradient": answer.gradient, **more}
-    container.write(path, kind, arrays, {"filled": sums.filled, "lists": sums.lists}, durable=False)
+    container.write(path, schema.kind, arrays, {"filled": sums.filled, "lists": sums.lists}, durable=False)
 
 
 def _read(batch: Sharded, path: Path) -> tuple[Ids, Answer]:
     """What a shard has answered, and the ids of its features."""
     arrays, answer = _answer(path, ANSWER, batch)
-    ids = arrays.get("ids", np.zeros(0, np.uint32))
-    rising = len(ids) < 2 or bool((ids[1:] > ids[:-1]).all())
-    if not (len(ids) == len(answer.gradient) and rising and (not len(ids) or ids[-1] < len(batch.candidates.features))):
+    ids = arrays["ids"]
+    if not (ids[1:] > ids[:-1]).all() or int(ids.max(initial=0)) >= max(1, len(batch.candidates.features)):
         raise StoreError(f"{path}: is no gradient of these features; it cannot be used")
     return ids, answer
 
@@ -311,14 +325,11 @@ def _known(path: Path, batch: Sharded) -> Answer | None:
     return None
 
 
-def _answer(path: Path, kind: str, batch: Sharded) -> tuple[dict[str, NDArray[Any]], Answer]:
-    arrays, meta = container.read(path, kind)
-    try:
-        costs, entropies = arrays["sums"].tolist()
-        sums = Sums(costs, entropies, meta["filled"], meta["lists"])
-        answer = Answer(sums, arrays["statistics"], arrays["gradient"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise StoreError(f"{path}: lacks a part of an answer; it cannot be used") from error
+def _answer(path: Path, schema: Schema, batch: Sharded) -> tuple[dict[str, NDArray[Any]], Answer]:
+    arrays, meta = container.read(path, schema)
+    costs, entropies = arrays["sums"].tolist()
+    sums = Sums(costs, entropies, meta["filled"], meta["lists"])
+    answer = Answer(sums, arrays["statistics"], arrays["gradient"])
     if answer.statistics.shape != batch.no_statistics.shape:
         raise StoreError(f"{path}: holds {answer.statistics.shape} statistics of another metric; it cannot be used")
     return arrays, answer

@@ -234,8 +234,8 @@ def test_spoilt_partners(task, file, spoil, arguments, sentence):
         (["score", ".", "--refs", "dev.ref.0"], r"\.: is a directory; name a file"),
         (["weights", "none"], r"none: there is no such file"),
         (["weights", "run", "--out", "."], r"\.: is a directory; name a file"),
-        (["store", "verify", "dev.nbest"], r"dev\.nbest: is no candidates file of Rampion; .*"),
-        (["store", "verify", "."], r"\.: holds no \.records files; name the folder of a run, or its sets"),
+        (["store", "verify", "dev.nbest"], r"dev\.nbest: is no binary file of Rampion; .*"),
+        (["store", "verify", "run"], r"run: holds no \.records files; name the folder of a run, or its sets"),
         (["store", "pack", "dev.nbest", "--out", "new.store.gz"], r"new\.store\.gz: a binary file is mapped .*"),
         # What was asked for cannot be.
         (["tune", "dev.nbest", "--out", "run"], r"the metric bleu:lin-och needs references; name them with --refs, .*"),

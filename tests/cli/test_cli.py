@@ -448,7 +448,7 @@ def test_a_store_is_packed_and_verified(task, tmp_path):
     )
     head, row, last = good("store", "verify", path).splitlines()
     assert (head.split()[1:], row.split()[1:3], last) == (
-        ["segments", "candidates", "features", "dense", "bytes"], ["24", "192"], "whole",
+        ["segments", "candidates", "features", "dense", "bytes", "kind"], ["24", "192"], "whole",
     )  # fmt: skip
     (facts,) = json.loads(good("store", "verify", path, "--json"))
     assert (facts["store"], facts["candidates"], facts["dense"]) == (str(path), 192, 5)

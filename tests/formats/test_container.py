@@ -42,7 +42,7 @@ def path(tmp_path):
 
 
 def test_a_container_gives_back_what_it_got(path):
-    arrays, meta = container.read(path, "test")
+    arrays, meta = container.opened(path, "test")
     assert meta == {"width": 3, "ü": [1]}
     assert arrays.keys() == ARRAYS.keys()
     for name, array in arrays.items():
@@ -61,9 +61,9 @@ def test_a_flipped_bit_in_any_byte_is_found(path):
         for place, byte in enumerate(content):
             os.pwrite(file.fileno(), bytes([byte ^ 1 << place % 8]), place)
             with pytest.raises(StoreError, match="x: "):
-                container.read(path, "test")
+                container.opened(path, "test")
             os.pwrite(file.fileno(), bytes([byte]), place)
-    container.read(path, "test")
+    container.opened(path, "test")
 
 
 @pytest.mark.parametrize("name", ["x.gz", "x.zst"])
@@ -76,7 +76,7 @@ def test_a_container_is_not_packed(tmp_path, name):
 def test_every_cut_is_found(path, keep):
     path.write_bytes(path.read_bytes()[:keep])
     with pytest.raises(StoreError, match=r"x: (is no|is cut off|has .* bytes, but)"):
-        container.read(path, "test")
+        container.opened(path, "test")
 
 
 def entry(**changes):
@@ -94,6 +94,9 @@ def entry(**changes):
         ),
         (struct.pack("<7sBII", container.NAME, 1, 0, 7), "x: the header is damaged"),
         (with_header(entry(shape=[2**62])), "x: has 192 bytes, but its header says 3689348814741910"),
+        (with_header(entry(shape=[0] + [2**62] * 4)), "x: holds an empty array with a side longer than the file"),
+        (with_header(entry(shape=[1] * 33)), "x: the header is not one that Rampion writes"),
+        (with_header(entry() | {"arrays": entry()["arrays"] * 2}, bytes(128)), "two arrays of the same name"),
         (with_header(entry(shape=[-1])), "x: the header is not one that Rampion writes"),
         (with_header(entry(shape=[True])), "the header is not one that Rampion writes"),
         (with_header(entry(shape=None)), "the header is not one that Rampion writes"),
@@ -112,13 +115,13 @@ def entry(**changes):
 def test_hostile_files_are_refused_before_anything_is_mapped(tmp_path, content, sentence):
     (tmp_path / "x").write_bytes(content)
     with pytest.raises(StoreError, match=sentence):
-        container.read(tmp_path / "x", "test")
+        container.opened(tmp_path / "x", "test")
 
 
 @pytest.mark.parametrize(("name", "sentence"), [("", "Is a directory"), ("none", "No such file")])
 def test_what_cannot_be_opened(tmp_path, name, sentence):
     with pytest.raises(InputError, match=f"cannot be read: {sentence}"):
-        container.read(tmp_path / name, "test")
+        container.opened(tmp_path / name, "test")
 
 
 @examples(100)
@@ -137,7 +140,7 @@ def test_any_header_is_refused_in_a_sentence(tmp_path_factory, value, key):
     ):
         path.write_bytes(with_header(header, bytes(64)))
         with pytest.raises(StoreError):
-            container.read(path, "test")
+            container.opened(path, "test")
 
 
 @examples(40)
@@ -162,7 +165,7 @@ def test_a_store_whose_arrays_do_not_fit_is_refused(tmp_path_factory, candidates
         del arrays[name]
     else:
         arrays[name] = np.append(arrays[name], np.array([data.draw(st.integers(0, 255))], arrays[name].dtype))
-    container.write(path, store.KIND, arrays, candidates.meta())
+    container.write(path, "candidates", arrays, candidates.meta())
     try:
         back = store.read(path)
     except StoreError as error:
@@ -237,19 +240,21 @@ def test_names_that_text_cannot_hold(tmp_path, bad):
 @pytest.mark.parametrize(
     ("changes", "meta", "sentence"),
     [
-        ({"values": None}, {"width": 1}, "lacks a part"),
-        ({}, {}, "lacks a part"),
-        ({}, {"width": "1"}, "lacks a part"),
-        ({"blob": np.frombuffer(b"\xff\xff", np.uint8)}, {"width": 1}, "lacks a part"),
-        ({}, {"width": 3}, "do not fit together"),
-        ({"values": np.ones(3)}, {"width": 1}, "do not fit together"),
-        ({"values": np.array([1.0, np.nan])}, {"width": 1}, "do not fit together"),
-        ({"values": np.ones(2, np.int64)}, {"width": 1}, "do not fit together"),
-        ({"bounds": np.array([0, 5, 2])}, {"width": 1}, "do not fit together"),
-        ({"bounds": np.array([0, 2**62, 2])}, {"width": 1}, "do not fit together"),
-        ({"bounds": np.zeros((0,), np.int64)}, {"width": 1}, "lacks a part|do not fit together"),
-        ({"bounds": np.zeros((2, 2), np.int64)}, {"width": 1}, "lacks a part|do not fit together"),
-        ({"blob": np.frombuffer(b"aa", np.uint8)}, {"width": 1}, "do not fit together"),
+        ({"values": None}, {"width": 1}, "its array values is missing"),
+        ({}, {}, "its width is None, expected a count"),
+        ({}, {"width": "1"}, "its width is 1, expected a count"),
+        ({}, {"width": 3}, "3 of 2 features are dense"),
+        ({"blob": np.frombuffer(b"\xff\xff", np.uint8)}, {"width": 1}, "holds a string of blob that is not UTF-8"),
+        ({"blob": np.frombuffer("é".encode(), np.uint8)}, {"width": 1}, "holds a string of blob that is not UTF-8"),
+        ({"values": np.ones(3)}, {"width": 1}, r"has 3 numbers, expected 2 \(names\)"),
+        ({"values": np.array([1.0, np.nan])}, {"width": 1}, "values holds a number that is not finite"),
+        ({"values": np.ones(2, np.int64)}, {"width": 1}, "values is not of the type float64"),
+        ({"bounds": np.array([0, 5, 2])}, {"width": 1}, r"bounds does not rise from 0 to 2 \(blob\)"),
+        ({"bounds": np.array([0, 2**62, 2])}, {"width": 1}, "bounds does not rise from 0 to 2"),
+        ({"bounds": np.zeros((0,), np.int64)}, {"width": 1}, "bounds has 0 numbers, expected 1"),
+        ({"bounds": np.zeros((2, 2), np.int64)}, {"width": 1}, "bounds has 2 dimensions, expected 1"),
+        ({"blob": np.frombuffer(b"aa", np.uint8)}, {"width": 1}, "a name stands twice"),
+        ({"more": np.ones(1)}, {"width": 1}, "it holds an array 'more', which a weights file does not have"),
     ],
 )
 def test_binary_weights_that_do_not_fit(tmp_path, changes, meta, sentence):

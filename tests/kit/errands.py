@@ -39,7 +39,7 @@ def square(files, settings, span, out):
             if first or kind in ("poison", "wrong", "broken"):
                 _fail(kind, out)
     time.sleep(settings["seconds"])
-    more = container.read(files["more"], "more")[0]["more"] if "more" in files else np.zeros(1)
+    more = container.opened(files["more"], "more")[0]["more"] if "more" in files else np.zeros(1)
     container.write(out, "squares", {"squares": np.arange(*span) ** 2.0 + more}, {})
 
 
@@ -65,7 +65,7 @@ def _fail(kind, out):
 
 
 def read(path):
-    return container.read(path, "squares")[0]["squares"].copy()
+    return container.opened(path, "squares")[0]["squares"].copy()
 
 
 def expected(count, more=0.0):

@@ -19,6 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from speeds import examples
 
+from rampion import schema
 from rampion._core import fingerprints as core
 from rampion._reference import fingerprints as reference
 from rampion.errors import InputError, StoreError
@@ -292,29 +293,29 @@ def test_sets_of_another_corpus_are_refused_and_none_is_an_empty_set(folder, tmp
 @pytest.mark.parametrize(
     ("changes", "meta", "sentence"),
     [
-        ({}, {"first": 0}, "its header lacks the first id or the corpus"),
-        ({}, {"first": -1, "corpus": ""}, "its header lacks"),
-        ({}, {"first": True, "corpus": ""}, "its header lacks"),
-        ({"prints": None}, None, "its array prints is missing or of another kind"),
-        ({"gains": np.zeros((2, 1))}, None, "its array gains is missing or of another kind"),
-        ({"ids": np.zeros(4, np.uint64)}, None, "its array ids is missing or of another kind"),
-        ({"bounds": np.array([0, 2, 1, 2])}, None, "its bounds do not rise from 0"),
-        ({"bounds": np.zeros(0, np.int64)}, None, "its bounds do not rise from 0"),
-        ({"id_bounds": np.array([0, 3, 5])}, None, "its bounds do not rise from 0"),
-        ({"id_bounds": np.array([1, 3, 4])}, None, "its bounds do not rise from 0"),
-        ({"prints": np.ones(3, np.uint64)}, None, "its arrays differ in length"),
-        ({"id_bounds": np.array([0, 4])}, None, "its arrays differ in length"),
+        ({}, {"first": 0}, "its header lacks the corpus"),
+        ({}, {"first": -1, "corpus": ""}, "its first is -1, expected a count"),
+        ({}, {"first": True, "corpus": ""}, "its first is True, expected a count"),
+        ({"prints": None}, None, "its array prints is missing"),
+        ({"gains": np.zeros((2, 1))}, None, "its array gains has 2 dimensions, expected 1"),
+        ({"ids": np.zeros(4, np.uint64)}, None, "its array ids is not of the type uint32"),
+        ({"bounds": np.array([0, 2, 1, 2])}, None, "its array bounds does not rise from 0 to 2"),
+        ({"bounds": np.zeros(0, np.int64)}, None, "its array bounds has 0 numbers, expected 1"),
+        ({"id_bounds": np.array([0, 3, 5])}, None, "its array id_bounds does not rise from 0 to 4"),
+        ({"id_bounds": np.array([1, 3, 4])}, None, "its array id_bounds does not rise from 0 to 4"),
+        ({"prints": np.ones(3, np.uint64)}, None, "its array prints has 3 numbers, expected 2"),
+        ({"id_bounds": np.array([0, 4])}, None, "its array values has 2 numbers, expected 1"),
         ({"values": np.array([[0.0], [np.nan]])}, None, "its array values holds a number that is not finite"),
         ({"gains": np.array([np.inf, 0])}, None, "its array gains holds a number that is not finite"),
-        ({"keys": np.array([5, 7], np.uint64)}, None, "it holds the id 2, but only 2 keys have ids"),
-        ({"ids": np.array([0, 0, 1, 0], np.uint32), "id_bounds": np.array([0, 4, 4])}, None, "its ids do not rise"),
-        ({"keys": np.array([5, 0, 9], np.uint64)}, None, "it holds the key 0"),
+        ({"keys": np.array([5, 7], np.uint64)}, None, "its array ids holds the id 2, expected ids below 2"),
+        ({"ids": np.array([0, 0, 1, 0], np.uint32), "id_bounds": np.array([0, 4, 4])}, None, "its array ids does not"),
+        ({"keys": np.array([5, 0, 9], np.uint64)}, None, "its array keys holds a 0"),
     ],
 )  # fmt: skip
 def test_records_that_do_not_fit_are_refused(folder, changes, meta, sentence):
     """The checksums are right, the arrays are not."""
     path = folder / "oracle.records"
-    arrays, known = container.read(path, "records")
+    arrays, known = container.opened(path, "records")
     arrays = {name: array for name, array in (arrays | changes).items() if array is not None}
     container.write(path, "records", arrays, known if meta is None else meta)
     with pytest.raises(StoreError, match=rf"oracle\.records: {sentence}.*; the file cannot be used"):
@@ -323,7 +324,7 @@ def test_records_that_do_not_fit_are_refused(folder, changes, meta, sentence):
 
 def test_a_key_that_is_new_twice_is_refused(folder):
     path = folder / "001.records"
-    arrays, meta = container.read(path, "records")
+    arrays, meta = container.opened(path, "records")
     container.write(path, "records", arrays | {"keys": np.array([5], np.uint64)}, meta)
     with pytest.raises(StoreError, match=r"sets: 1 of 4 feature keys stand twice"):
         Sets.open(folder).table()
@@ -331,12 +332,12 @@ def test_a_key_that_is_new_twice_is_refused(folder):
 
 def test_ids_are_compared_across_pieces(folder, monkeypatch):
     path = folder / "oracle.records"
-    arrays, meta = container.read(path, "records")
+    arrays, meta = container.opened(path, "records")
     changed = {"ids": np.array([0, 1, 0, 2], np.uint32), "id_bounds": np.array([0, 3, 4])}
     container.write(path, "records", arrays | changed, meta)
     for piece in (1, 2, 3, 4):
-        monkeypatch.setattr(files, "PIECE", piece)
-        with pytest.raises(StoreError, match="its ids do not rise"):
+        monkeypatch.setattr(schema, "PIECE", piece)
+        with pytest.raises(StoreError, match="its array ids does not rise"):
             files.read(path)
         assert files.read(folder / "000.records").records.ids.tolist() == [1]
 
@@ -458,7 +459,7 @@ def test_what_was_released_takes_no_memory_and_can_be_read_again(tmp_path):
 
     content = np.arange(1 << 22)
     container.write(tmp_path / "file", "numbers", {"numbers": content}, {})
-    arrays, _ = container.read(tmp_path / "file", "numbers")
+    arrays, _ = container.opened(tmp_path / "file", "numbers")
     before = resident()
     container.release(arrays["numbers"])
     container.release(content)  # not mapped: nothing to let go of

@@ -99,14 +99,14 @@ def test_every_door_refuses_numbers_that_are_not_finite(tmp_path):
     rows = store.rows()
     values = rows.values.copy()
     values[0] = np.nan
-    container.write(tmp_path / "lists.store", store_files.KIND, arrays, store.meta())
+    container.write(tmp_path / "lists.store", "candidates", arrays, store.meta())
     for door in (
         lambda: replace(store, lists=store.lists._replace(dense=dense)),
         lambda: Candidates.from_arrays(arrays, store.meta()),
         lambda: Candidates.from_rows(names_of(store), [[rows._replace(values=values)]]),
         lambda: store_files.read(tmp_path / "lists.store"),
     ):
-        with pytest.raises(StoreError, match="a feature value is not finite"):
+        with pytest.raises(StoreError, match="holds a number that is not finite"):
             door()
 
 
@@ -186,16 +186,16 @@ DAMAGE = {
     "does not rise": ("bounds", lambda a: a[::-1].copy()),
     "has 2 numbers": ("bounds", lambda a: a[:2]),
     "not finite": ("dense", lambda a: a * np.nan),
-    "expected 1 x 3": ("dense", lambda a: a[:2]),
-    "feature id is out of range": ("features", lambda a: a + np.uint32(9)),
-    "dense feature stands among": ("features", lambda a: a * np.uint32(0)),
-    "dictionary is not in order": ("features", lambda a: a[::-1].copy()),
+    "dense has 2 numbers, expected 3": ("dense", lambda a: a[:2]),
+    "features holds the id 11, expected ids below 3": ("features", lambda a: a + np.uint32(9)),
+    "features holds a dense feature": ("features", lambda a: a * np.uint32(0)),
+    "features does not rise between its bounds": ("features", lambda a: a[::-1].copy()),
     "outside its segment's dictionary": ("entries", lambda a: a + np.uint32(5)),
     "entries are not in order": ("entries", lambda a: np.array([0, 0, 1, 0, 1, 0, 1], np.uint32)),
     "values for": ("values", lambda a: np.ones(2)),
-    "is not a row of uint32": ("entries", lambda a: a.astype(np.int64)),
+    "is not of the type uint32": ("entries", lambda a: a.astype(np.int64)),
     "scores has 1 numbers": ("scores", lambda a: a[:1]),
-    "lacks its array 'seen'": ("seen", None),
+    "array seen is missing": ("seen", None),
 }
 
 

@@ -370,7 +370,7 @@ def test_a_start_of_other_features_is_refused_by_a_worker(tmp_path, monkeypatch)
     write = container.write
 
     def short(path, kind, arrays, *rest):
-        write(path, kind, arrays | {"weights": arrays["weights"][:3]} if kind == START else arrays, *rest)
+        write(path, kind, arrays | {"weights": arrays["weights"][:3]} if kind == START.kind else arrays, *rest)
 
     monkeypatch.setattr(container, "write", short)
     with coordinated(tmp_path / "room") as coordinator:
@@ -382,10 +382,10 @@ def test_a_start_of_other_features_is_refused_by_a_worker(tmp_path, monkeypatch)
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"values": np.zeros(3, np.float32)}, "is no answer to what was asked"),
+        ({"values": np.zeros(3, np.float32)}, "its array values has 3 numbers, expected"),
         ({"own": np.zeros(3)}, "is no answer to what was asked"),
         ({"places": np.array([1 << 30], np.uint32), "values": np.zeros(1, np.float32)}, "is no answer"),
-        ({"met": None}, "lacks a part of what an epoch answers"),
+        ({"met": None}, "its array met is missing"),
     ],
 )
 def test_answers_that_do_not_fit(change, sentence, tmp_path, monkeypatch):
@@ -393,7 +393,7 @@ def test_answers_that_do_not_fit(change, sentence, tmp_path, monkeypatch):
     write = container.write
 
     def strange(path, kind, arrays, *rest, **more):
-        if kind == CHANGED:
+        if kind == CHANGED.kind:
             arrays = {name: array for name, array in (arrays | change).items() if array is not None}
         write(path, kind, arrays, *rest, **more)
 

@@ -421,9 +421,9 @@ def test_weights_beyond_all_bounds(tmp_path):
 @pytest.mark.parametrize(
     ("arrays", "names", "sentence"),
     [
-        ({"keyed": np.zeros(2, np.float32)}, [], "lacks a part of what weights are made of; train again"),
+        ({"keyed": np.zeros(2, np.float32)}, [], "its array own is missing; train again"),
         ({"keyed": np.zeros(2, np.float32), "own": np.zeros(1)}, [], "weights and names do not fit together"),
-        ({"keyed": np.full(2, np.inf, np.float32), "own": np.zeros(0)}, [], "or are not finite; train again"),
+        ({"keyed": np.full(2, np.inf, np.float32), "own": np.zeros(0)}, [], "is not finite; train again"),
         ({"keyed": np.zeros(9999, np.float32), "own": np.zeros(0)}, [], "has more weights than features"),
     ],
 )

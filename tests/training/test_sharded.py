@@ -276,11 +276,11 @@ def test_what_does_not_fit_is_refused():
 def test_damaged_files_are_refused(tmp_path):
     with sharded(batch_of(lists()), 2, room=tmp_path) as parts:
         blob = parts.coordinator.workspace.place.blob(parts.blobs[0])
-        arrays, meta = container.read(blob, "shard")
+        arrays, meta = container.opened(blob, "shard")
         for wrong, said in (
-            ({name: array for name, array in arrays.items() if name != "costs"}, "lacks its array 'costs'"),
-            (arrays | {"statistics": arrays["statistics"][1:]}, "its arrays do not fit together"),
-            (arrays | {"features": arrays["features"] + np.uint32(99)}, "a feature id is out of range"),
+            ({name: array for name, array in arrays.items() if name != "costs"}, "its array costs is missing"),
+            (arrays | {"statistics": arrays["statistics"][1:]}, "its array statistics has 24 numbers, expected 25"),
+            (arrays | {"features": arrays["features"] + np.uint32(99)}, "its array features holds the id"),
         ):
             container.write(tmp_path / "wrong", "shard", wrong, meta)
             with pytest.raises(StoreError, match=said):
@@ -292,9 +292,9 @@ def test_damaged_files_are_refused(tmp_path):
             ({}, None),
             ({"ids": np.array([5, 1], np.uint32)}, "is no gradient of these features"),
             ({"ids": np.array([1, 22], np.uint32)}, "is no gradient of these features"),
-            ({"gradient": np.zeros(3)}, "is no gradient of these features"),
+            ({"gradient": np.zeros(3)}, "has 2 numbers, expected 3|has 3 numbers, expected 2"),
             ({"statistics": np.zeros(3)}, "another metric"),
-            ({"sums": np.zeros(3)}, "lacks a part of an answer"),
+            ({"sums": np.zeros(3)}, "its array sums has 3 numbers, expected 2"),
         ):
             container.write(tmp_path / "wrong", "shard gradient", good | change, {"filled": 1, "lists": 1})
             if said is None:

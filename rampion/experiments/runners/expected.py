@@ -29,6 +29,7 @@ from rampion.formats.files import replacing
 from rampion.losses.expectation import ExpectedBleu
 from rampion.metrics.judging import Batch
 from rampion.optim.baum_welch import Growth
+from rampion.schema import Schema, reals
 from rampion.store.features import Weights
 from rampion.training.recipes import RECIPES as KNOWN
 from rampion.training.recipes import looped
@@ -47,7 +48,8 @@ HELD = 10  # every tenth list is held out to choose a rate
 TIMED = 10  # steps whose time is measured
 SPREAD = 6.0  # the effective number of candidates of a list when learning begins
 LOSS = ExpectedBleu()
-KIND, WEIGHTS = "steps", "weights"
+WEIGHTS = "weights"
+COURSE = Schema("steps", {"expected": reals("*", "*"), "*": reals("*")}, advice="learn again")
 
 
 def depends(settings: Settings) -> tuple[str, ...]:
@@ -300,11 +302,11 @@ class Course:
             console.note(f"  learning: {learning.method}, {learning.features}")
             path.parent.mkdir(parents=True, exist_ok=True)
             _learn(stock, learning, path)
-        arrays, facts = container.read(path, KIND)
+        arrays, facts = container.read(path, COURSE)
         learnt: dict[int, dict[str, Reals]] = {}
         for name in arrays:
             step, _, what = name.partition(" ")
-            if what:
+            if what and step.isdigit():
                 learnt.setdefault(int(step), {})[what] = arrays[name]
         return cls(arrays["expected"], learnt, facts, ",".join(["fourteen", *_columns(learning)]))
 
@@ -345,7 +347,7 @@ def _learn(stock: Stock, learning: Learning, path: Path) -> None:
     if len(points) - 1 not in tried:  # learning ended early, because no step helped
         arrays.update({f"{len(points) - 1} {name}": numbers for name, numbers in last.items()})
     points += points[-1:] * (STEPS + 1 - len(points))
-    container.write(path, KIND, {"expected": np.stack(points), **arrays}, facts)
+    container.write(path, COURSE.kind, {"expected": np.stack(points), **arrays}, facts)
 
 
 def steps_tried(count: int) -> list[int]:

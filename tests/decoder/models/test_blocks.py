@@ -476,23 +476,24 @@ def put(at, value):
 @pytest.mark.parametrize(
     ("name", "change", "message"),
     [
-        ("targets", put(2, 999), "do not fit together"),
-        ("source_words", put(3, 999), "do not fit together"),
-        ("target_bounds", put(2, 0), "do not fit together"),
-        ("firsts", put(3, 77), "do not fit together"),
-        ("values", put((2, 3), np.nan), "do not fit together"),
-        ("slots", lambda slots: np.ones_like(slots), "do not fit together"),
-        ("slots", lambda slots: slots[:-1], "do not fit together"),
-        ("out", lambda table: table[:, :-1], "do not fit together"),
-        ("source_blob", put(1, 120), "do not fit together"),
+        ("targets", put(2, 999), "targets holds the id 999, expected ids below"),
+        ("source_words", put(3, 999), "source_words holds the id 999"),
+        ("target_bounds", put(2, 0), "target_bounds holds a size below 1"),
+        ("firsts", put(3, 77), "firsts adds up to"),
+        ("values", put((2, 3), np.nan), "values holds a number that is not finite"),
+        ("slots", lambda slots: np.ones_like(slots), "slots is not a table with free slots"),
+        ("slots", lambda slots: slots[:-1], "slots is not a table with free slots"),
+        ("out", lambda table: table[:, :-1], "into has 21 numbers, expected 20"),
+        ("firsts", put(0, 2**32 - 1), "firsts adds up to 4,294,967,3"),
+        ("source_blob", put(1, 120), "its first source words are not <unk>"),
         ("source_blob", put(20, ord(",")), "a word stands twice in a vocabulary"),
-        ("counts", lambda counts: counts.astype(np.uint64), "holds other arrays"),
+        ("counts", lambda counts: counts.astype(np.uint64), "counts is not of the type uint32"),
     ],
 )
 def test_parts_that_do_not_fit_are_refused(tmp_path, name, change, message):
     path = tmp_path / "x.blocks"
     build(SOURCE, TARGET, LINKS, threads=1).write(path)
-    arrays, meta = container.read(path, "blocks")
+    arrays, meta = container.opened(path, "blocks")
     container.write(path, "blocks", changed(arrays, name, change), meta)
     with pytest.raises(StoreError, match=message):
         BlockSet.read(path)
@@ -501,7 +502,7 @@ def test_parts_that_do_not_fit_are_refused(tmp_path, name, change, message):
 def test_files_of_another_layout_or_kind_are_refused(tmp_path):
     path = tmp_path / "x.blocks"
     build(SOURCE, TARGET, LINKS, threads=1).write(path)
-    arrays, meta = container.read(path, "blocks")
+    arrays, meta = container.opened(path, "blocks")
     container.write(path, "blocks", arrays, meta | {"layout": 99})
     with pytest.raises(StoreError, match="has block layout 99, this Rampion reads 1; build the blocks again"):
         BlockSet.read(path)

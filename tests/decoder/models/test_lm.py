@@ -347,6 +347,61 @@ def test_binary_form_whose_parts_do_not_fit_is_refused(tmp_path):
         lm.read(tmp_path / "odd.lm")
 
 
+def at(index, value):
+    def change(array):
+        array[index] = value
+        return array
+
+    return change
+
+
+def used(change):
+    """Changes the key of the first n-gram that is there."""
+
+    def spoil(grams):
+        slot = 2 * int(np.flatnonzero(grams[::2])[0])
+        grams[slot] = change(int(grams[slot]))
+        return grams
+
+    return spoil
+
+
+@pytest.mark.parametrize(
+    ("name", "spoil", "sentence"),
+    [
+        ("unigrams", at(1, np.nan), "unigrams holds a logarithm that no probability has"),
+        ("unigrams", at(0, -1e38), "unigrams holds a logarithm that no probability has"),
+        ("grams", at(1, 0x7FC00000), "grams holds a logarithm that no probability has"),
+        ("grams", used(lambda key: key | 0xFFFFFFFF), "an n-gram of words that it does not have"),
+        ("grams", used(lambda key: key | 0xFFFFFFFF << 32), "an n-gram of words that it does not have"),
+        ("grams", used(lambda key: key & 0xFFFFFFFF | 1), "an n-gram of words that it does not have"),
+        ("grams", lambda grams: np.where(grams, grams, 1 << 32), "has no free slot"),
+        ("grams", lambda grams: grams[:0], "has no free slot"),
+        ("bounds", at(-2, 2**63 - 1), "bounds does not rise from 0"),
+        ("bounds", lambda bounds: np.concatenate([bounds[:-3], [2**63 - 1, -2], bounds[-1:]]), "does not rise"),
+        ("bounds", lambda bounds: bounds[:-1], "unigrams has .* numbers, expected"),
+        ("words", at(0, 0xFF), "holds a string of words that is not UTF-8"),
+        ("words", at(1, ord("x")), "its first words are not <unk>, <s>, </s>"),
+        ("words", lambda words: np.concatenate([words[:-2], words[-4:-2]]), "a word stands twice"),
+        ("order", 2**62, "its order is 4611686018427387904, expected a count"),
+        ("order", 2**40, "its order is 1,099,511,627,776, expected 1 to 6"),
+        ("order", 0, "its order is 0"),
+        ("order", 2**70, "its order is 1180591620717411303424, expected a count"),
+    ],
+)
+def test_no_file_makes_a_model_that_reads_out_of_range(tmp_path, name, spoil, sentence):
+    """Files like these made kernels read foreign memory, loop for ever, or answer with NaN."""
+    estimate([*LINES, "tail xy", "tail zw"]).write(tmp_path / "odd.lm")
+    arrays, meta = container.opened(tmp_path / "odd.lm", "lm")
+    if name == "order":
+        meta["order"] = spoil
+    else:
+        arrays[name] = spoil(arrays[name].copy()).astype(arrays[name].dtype)
+    container.write(tmp_path / "odd.lm", "lm", arrays, meta)
+    with pytest.raises(StoreError, match=rf"odd\.lm: .*{sentence}"):
+        lm.read(tmp_path / "odd.lm")
+
+
 def test_perplexity_counts_ends_and_leaves_out_unknown_words(tmp_path):
     facts = model_of(tmp_path, MODEL).perplexity(Texts.from_strings(["a b", "b x"]))
     known = [-0.25, -0.1, -0.2, -1.0, -1.0]

@@ -16,7 +16,7 @@ from rampion.decoder import _kernels
 from rampion.decoder.models.blocks import Blocks
 from rampion.decoder.models.options import NOTHING, Graph, Options
 from rampion.decoder.search.kbest import Said, kbest, said
-from rampion.decoder.search.lattice import Lattice, _mistake
+from rampion.decoder.search.lattice import SCHEMA
 from rampion.decoder.search.model import Model
 from rampion.decoder.search.search import Search, search
 
@@ -143,7 +143,8 @@ def test_an_exact_search_has_the_k_best_of_the_whole_space(seed):
     keys, dense = weighed(found, EVERY, seed, True, way)
     model = Model.of(found.blocks, EVERY, keys, dense)
     graph = search(found.sentences, found.options, model, Search.exact(way))
-    assert _mistake(Lattice(graph, Texts.from_strings([""] * len(found.options.blocks)))) == ""
+    texts = Texts.from_strings([""] * len(found.options.blocks))
+    SCHEMA.prove(graph._asdict() | {"blob": texts.blob, "text_bounds": texts.bounds}, {})
     for s, rows in enumerate(listed(kbest(graph, 40))):
         everything = {
             steps: scored(model, keys, dense, *features(found, EVERY, s, steps, way))

@@ -198,7 +198,8 @@ def rows_of(graph, sentence):
 def test_pruning_by_score_keeps_every_path_within_the_margin(random, margin):
     graph = graphs(random, 3, 7, 4, True)
     smaller = lattice.pruned(graph, margin)
-    assert lattice._mistake(Lattice(smaller._replace(options=smaller.options * 0), Texts.from_strings(["a"]))) == ""
+    arrays = {"blob": np.frombuffer(b"a", np.uint8), "text_bounds": np.array([0, 1])}
+    lattice.SCHEMA.prove(smaller._replace(options=smaller.options * 0)._asdict() | arrays, {})
     for sentence in range(3):
         rows, kept = rows_of(graph, sentence), rows_of(smaller, sentence)
         near = [row for row in rows if row[0] >= rows[0][0] - margin]
@@ -347,16 +348,17 @@ GOOD = {
 @pytest.mark.parametrize(
     ("name", "array", "message"),
     [
-        ("bounds", np.array([0, 3]), "its bounds do not fit"),
-        ("edge_bounds", np.array([0, 2, 1]), "its bounds do not fit"),
-        ("text_bounds", np.zeros(0, np.int64), "its bounds do not fit"),
-        ("scores", np.zeros(2), "numbers of origins, options and scores differ"),
+        ("bounds", np.array([0, 3]), "bounds does not rise from 0 to 2"),
+        ("edge_bounds", np.array([0, 2, 1]), "edge_bounds does not rise from 0 to 1"),
+        ("edge_bounds", np.array([0, 2**63 - 1, -2, 1]), "edge_bounds does not rise from 0 to 1"),
+        ("text_bounds", np.zeros(0, np.int64), "text_bounds has 0 numbers"),
+        ("scores", np.zeros(2), "scores has 2 numbers, expected 1"),
         ("origins", np.ones(1, np.uint32), "an edge that does not lead forward"),
         ("options", np.ones(1, np.uint32), "a phrase that it does not have"),
-        ("scores", np.array([np.inf]), "a score that is no finite number"),
-        ("scores", np.zeros((1, 1)), "does not have the arrays of a lattice"),
-        ("scores", np.zeros(1, np.float32), "does not have the arrays of a lattice"),
-        ("blob", np.frombuffer(b"\xff", np.uint8), "a phrase that is not UTF-8"),
+        ("scores", np.array([np.inf]), "a number that is not finite"),
+        ("scores", np.zeros((1, 1)), "scores has 2 dimensions"),
+        ("scores", np.zeros(1, np.float32), "scores is not of the type float64"),
+        ("blob", np.frombuffer(b"\xff", np.uint8), "a string of blob that is not UTF-8"),
     ],
 )
 def test_damaged_binary_lattices_are_refused(tmp_path, name, array, message):
