@@ -438,7 +438,7 @@ def test_verify_says_what_each_file_holds(folder, tmp_path):
     ]
     paths = [folder / f"{name}.records" for name in ("oracle", "000", "001")]
     expected = [
-        {"store": str(path)} | facts | {"bytes": path.stat().st_size}
+        {"store": str(path)} | facts | {"bytes": path.stat().st_size, "kind": "records"}
         for path, facts in zip(paths, expected, strict=True)
     ]
     for asked in ([folder], [tmp_path], paths):  # the sets; the run that they are of; the files
