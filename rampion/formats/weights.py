@@ -24,6 +24,7 @@ from rampion.store.text import Texts
 _CHUNK = 1 << 16  # weights that are made text at a time
 _BLANK = np.isin(np.arange(256), list(b" \t\n\v\f\r"))
 
+
 def _wide(found: Found) -> str | None:
     names, width = found.sizes["names"], found.sizes["width"]
     return f"{width:,} of {names:,} features are dense" if width > names else None
