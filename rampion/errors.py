@@ -10,6 +10,7 @@ RampionError
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from os import PathLike
 
 
@@ -111,3 +112,11 @@ class TuningError(RampionError):
     Traceback (most recent call last):
     rampion.errors.TuningError: training ended with all weights zero; ...
     """
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """`did you mean 'wer'?` behind a semicolon, if a known name is much like this one."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, list(known), 1)
+    return f"; did you mean {near[0]!r}?" if near else ""

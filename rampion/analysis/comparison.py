@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rampion.analysis.significance import bootstrap, paired_bootstrap, randomisation
 from rampion.errors import InputError
-from rampion.metrics import Column, Metric
+from rampion.metrics import Metric, reads_columns
 from rampion.metrics import metric as named
 from rampion.metrics.base import decimals
 from rampion.store.candidates import Candidates
@@ -213,7 +213,7 @@ def _statistics(
 ) -> dict[str, NDArray[Any]]:
     """The statistics of every system, [runs, segments, width]."""
     given = _given(references, lists, runs)
-    if references is None and not isinstance(metric, Column):
+    if references is None and not reads_columns(metric):
         raise InputError(f"{metric.name} needs references; give one or a list of them for every segment")
     batch = None
     if any(run is None or isinstance(run, Mapping) for one in runs.values() for run in one):

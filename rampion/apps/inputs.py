@@ -57,10 +57,11 @@ def references_of(
 ) -> References | None:
     """The references of the segments: from their files, or from the JSONL lists; a metric column needs none."""
     from rampion.formats import references
+    from rampion.metrics import needs_references
 
     if refs:
         return references.read(refs, segments)
-    if metric.startswith("metric:"):
+    if not needs_references(metric):
         return None
     if records:
         return records.references(segments)

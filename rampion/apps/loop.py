@@ -18,6 +18,7 @@ from rampion.apps.workers import team
 from rampion.arrays import fingerprint
 from rampion.errors import InputError, RecipeError
 from rampion.formats import references
+from rampion.metrics import needs_references
 from rampion.protocols import Decoder
 from rampion.runs.lists_run import ListRun
 from rampion.store.features import Weights
@@ -134,7 +135,7 @@ def _text(what: str, files: Sequence[str], refs: Sequence[str], recipe: Recipe, 
     numbers = Texts.from_strings(map(str, range(len(lines))))
     if refs:
         found = references.read(refs, numbers, aligned=True)
-    elif recipe.metric.startswith("metric:"):
+    elif not needs_references(recipe.metric):
         found = None
     else:
         option = f"--{'dev-' * (what == '--dev')}refs"

@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, get_args
 
-from rampion.errors import RecipeError
+from rampion.errors import RecipeError, meant
 from rampion.metrics.base import Metric as Metric
 from rampion.metrics.bleu import Bleu as Bleu
 from rampion.metrics.chrf import Chrf as Chrf
 from rampion.metrics.column import Column as Column
+from rampion.metrics.column import Ratio as Ratio
+from rampion.metrics.column import column_metric
+from rampion.metrics.column import counts_errors as counts_errors
+from rampion.metrics.column import reads_columns as reads_columns
 from rampion.metrics.costs import costs as costs
 from rampion.metrics.ter import Ter as Ter
 from rampion.metrics.tokens import Tokeniser
@@ -48,6 +52,7 @@ METRICS: dict[str, tuple[Bleu | Chrf | Ter | Wer, Options]] = {
     "chrf++": (Chrf(word_order=2), _LOWERCASE),
     "ter": (Ter(), _TER),
     "wer": (Wer(), {"reverse": {"reverse": True}} | _WORDS),
+    "cer": (Wer(tokeniser="char"), {"reverse": {"reverse": True}} | _LOWERCASE),
 }
 
 
@@ -57,8 +62,9 @@ def metric(spec: str) -> Metric:
     Parameters
     ----------
     spec : str
-        NAME or NAME:OPTION,OPTION,...: "bleu", "bleu:13a,lc", "chrf++", "ter", "wer:char"; or "metric:COLUMN" for a
-        column of numbers that came with the candidates, "metric:COLUMN,lower" if lower is better.
+        NAME or NAME:OPTION,OPTION,...: "bleu", "bleu:13a,lc", "chrf++", "ter", "wer", "cer"; or "metric:COLUMN" for a
+        column of numbers that came with the candidates, "metric:COLUMN,lower" if lower is better; or "COLUMN/COLUMN"
+        for the sum of one divided by the sum of another.
 
     Returns
     -------
@@ -68,7 +74,7 @@ def metric(spec: str) -> Metric:
     Raises
     ------
     RecipeError
-        If there is no such metric or option.
+        If there is no such metric or option, or if the name of a column leaves open whether more of it is better.
 
     Examples
     --------
@@ -79,14 +85,24 @@ def metric(spec: str) -> Metric:
     """
     name, _, rest = spec.partition(":")
     if name == "metric" and rest:
-        column, comma, last = rest.rpartition(",")
-        return Column(column, higher_is_better=False) if comma and last == "lower" else Column(rest)
+        return column_metric(rest)
     if name not in METRICS:
+        if "/" in spec.strip("/"):
+            return column_metric(spec)
         known = ", ".join(METRICS)
-        raise RecipeError(f"no metric {spec!r}; there are {known}, and metric:NAME for a numeric column of the lists")
+        raise RecipeError(
+            f"no metric {spec!r}; there are {known}, and metric:NAME for a numeric column of the lists"
+            + meant(name, METRICS)
+        )
     found, options = METRICS[name]
     for option in rest.split(",") if rest else ():
         if option not in options:
-            raise RecipeError(f"metric {spec!r}: {name} has no option {option!r}; it has {', '.join(options)}")
+            has = f"it has {', '.join(options)}{meant(option, options)}"
+            raise RecipeError(f"metric {spec!r}: {name} has no option {option!r}; {has}")
         found = replace(found, **options[option])
     return found
+
+
+def needs_references(spec: str) -> bool:
+    """Whether the metric of that name compares texts with references; columns of numbers do not."""
+    return not reads_columns(metric(spec))

@@ -19,7 +19,7 @@ from rampion.errors import InputError
 from rampion.metrics.base import Metric
 from rampion.metrics.bleu import Bleu, tokens_of
 from rampion.metrics.chrf import Chrf, layers_of
-from rampion.metrics.column import Column
+from rampion.metrics.column import reads_columns
 from rampion.metrics.tokens import Tokens, totals, words
 from rampion.store.candidates import Candidates
 from rampion.store.names import Names
@@ -107,8 +107,8 @@ def consensus(
     >>> consensus(three, rampion.metric("wer")).round(3).tolist()
     [0.667, 0.833, 0.833]
     """
-    if isinstance(metric, Column):
-        raise InputError(f"the metric column {metric.column!r} cannot compare texts; choose bleu, chrf, ter or wer")
+    if reads_columns(metric):
+        raise InputError(f"the metric column {metric.name!r} cannot compare texts; choose bleu, chrf, ter or wer")
     shares = _shares(candidates, weights)
     distinct = _Distinct.of(candidates)
     mass = np.bincount(distinct.row, shares, len(distinct.texts)).astype(np.float64)

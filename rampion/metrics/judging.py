@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rampion.errors import InputError
 from rampion.metrics.base import Metric
+from rampion.metrics.column import reads_columns
 from rampion.metrics.costs import costs
 from rampion.protocols import Loss
 from rampion.store.candidates import Candidates
@@ -18,6 +19,8 @@ from rampion.store.grouped import Grouped, fits
 from rampion.store.text import References, Texts
 
 Reals = NDArray[np.float64]
+
+REACHED = "reached"  # the metric column that marks candidates as good as a reference
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +127,12 @@ class Judge:
         references = self.references_of(candidates)
         statistics = self.metric.statistics(candidates.texts, candidates.bounds, references, candidates.metrics)
         prices = costs(self.metric, statistics, self.alpha)
-        stakes = Stakes(candidates.bounds, prices, _reached(candidates, references))
+        reached = _reached(candidates, references)
+        if (
+            reads_columns(self.metric) and REACHED not in candidates.metrics and not prices.min(initial=0.0) < 0
+        ):  # a label of 1, or no error at all
+            reached |= prices == 0
+        stakes = Stakes(candidates.bounds, prices, reached)
         return Batch(candidates, statistics, stakes, self.metric, totals(candidates) if self.listed else None)
 
     def references_of(self, candidates: Candidates) -> References:
@@ -154,8 +162,8 @@ def totals(candidates: Candidates) -> Reals:
 
 def _reached(candidates: Candidates, references: References) -> NDArray[np.bool_]:
     """Which candidates reach a reference: those marked in a metric column `reached`, else those equal to one."""
-    if "reached" in candidates.metrics:
-        return np.asarray(candidates.metrics["reached"] > 0)
+    if REACHED in candidates.metrics:
+        return np.asarray(candidates.metrics[REACHED] > 0)
     reached = np.zeros(candidates.size, bool)
     lengths, owner = np.diff(candidates.texts.bounds), np.repeat(np.arange(len(references)), np.diff(candidates.bounds))
     wanted = np.diff(references.texts.bounds)

@@ -43,7 +43,8 @@ class Wer(Metric):
     @property
     def name(self) -> str:
         """The name that reports show."""
-        return "reverse WER" if self.reverse else "WER"
+        rate = "CER" if self.tokeniser == "char" else "WER"
+        return f"reverse {rate}" if self.reverse else rate
 
     @property
     def higher_is_better(self) -> bool:

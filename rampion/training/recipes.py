@@ -8,7 +8,7 @@ from typing import Any, Literal, Self, cast
 
 import numpy as np
 
-from rampion.errors import RecipeError
+from rampion.errors import RecipeError, meant
 from rampion.losses.contrast import MODEL, Contrast, Side
 from rampion.losses.expectation import ExpectedBleu, Risk
 from rampion.losses.pairwise import Pairs
@@ -169,8 +169,10 @@ class Recipe:
         for name, value in changes.items():
             found = [path for known, _, path in _settings(self) if known == name]
             if not found:
-                known = ", ".join(sorted(self.settings()))
-                raise RecipeError(f"this recipe has no setting {name!r}; it has {known}")
+                settings = sorted(self.settings())
+                raise RecipeError(
+                    f"this recipe has no setting {name!r}; it has {', '.join(settings)}{meant(name, settings)}"
+                )
             self = _changed(self, found[0], value)
         return self
 
@@ -307,7 +309,8 @@ RECIPES = {
 def recipe_named(name: str, form: Form | None = None, **settings: Any) -> Recipe:
     """A row of the table, with some of its settings changed; of that form, if one is given."""
     if name not in RECIPES:
-        raise RecipeError(f"no recipe {name!r}; there are {', '.join(recipes_of(form))}")
+        known = recipes_of(form)
+        raise RecipeError(f"no recipe {name!r}; there are {', '.join(known)}{meant(name, known)}")
     return of_form(RECIPES[name].set(**settings), form, name)
 
 

@@ -18,7 +18,7 @@ from rampion.formats import weights as weights_format
 from rampion.formats.files import FilePath
 from rampion.losses.contrast import MODEL
 from rampion.losses.expectation import Expectation
-from rampion.metrics import Column, Metric
+from rampion.metrics import Metric, reads_columns
 from rampion.metrics import metric as named
 from rampion.metrics.base import decimals
 from rampion.metrics.judging import Batch, Forms, Judge, Stakes, totals, unjudged
@@ -173,7 +173,7 @@ def judge(
     segments = lists.segments if isinstance(lists, Candidates) else lists
     if isinstance(metric, str):
         metric = named(metric)
-    if references is None and not isinstance(metric, Column):
+    if references is None and not reads_columns(metric):
         columns = lists.metrics if isinstance(lists, Candidates) else {}
         known = f" (there are {', '.join(columns)})" if columns else ""
         raise InputError(

@@ -24,7 +24,7 @@ def roots() -> Iterator[tuple[str, Any]]:
     for name in dir(rampion):
         if not name.startswith("_"):
             yield f"rampion.{name}", getattr(rampion, name)
-    for name in ("Bleu", "Chrf", "Ter", "Wer", "Column"):
+    for name in ("Bleu", "Chrf", "Ter", "Wer", "Column", "Ratio"):
         yield f"rampion.metrics.{name}", getattr(metrics, name)
     for name, thing in vars(significance).items():
         if inspect.isfunction(thing) and thing.__module__ == significance.__name__ and not name.startswith("_"):

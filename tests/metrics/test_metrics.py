@@ -261,7 +261,8 @@ def test_names_give_what_they_say():
     assert named("bleu:he-deng,clipped,nist,lc,13a") == Bleu("he-deng", "clipped", True, "13a", True)
     assert named("chrf++:lc") == Chrf(word_order=2, lowercase=True)
     assert named("wer:reverse") == Wer(reverse=True)
-    assert [named(name).name for name in METRICS] == ["BLEU", "chrF2", "chrF2++", "TER", "WER"]
+    assert [named(name).name for name in METRICS] == ["BLEU", "chrF2", "chrF2++", "TER", "WER", "CER"]
+    assert named("cer:lc") == named("wer:char,lc")
     assert named("wer:reverse").name == "reverse WER"
     assert [named(f"bleu:{name}").tokeniser for name in get_args(Tokeniser)] == list(get_args(Tokeniser))
 
@@ -269,7 +270,7 @@ def test_names_give_what_they_say():
 @pytest.mark.parametrize("spec", ["", "blue", "metric:", "metric"])
 def test_an_unknown_metric_lists_all(spec):
     with pytest.raises(
-        RecipeError, match=rf"no metric '{spec}'; there are bleu, chrf, chrf\+\+, ter, wer, and metric:NAME for"
+        RecipeError, match=rf"no metric '{spec}'; there are bleu, chrf, chrf\+\+, ter, wer, cer, and metric:NAME for"
     ):
         named(spec)
 

@@ -24,7 +24,7 @@ from rampion.analysis.inspection.references import of_references
 from rampion.analysis.inspection.scores import Scores as Scores
 from rampion.analysis.inspection.scores import of_stakes, scores_of
 from rampion.errors import InputError
-from rampion.metrics import Column
+from rampion.metrics import reads_columns
 from rampion.metrics.judging import Judge
 from rampion.store.candidates import Candidates
 
@@ -71,7 +71,7 @@ def examine(
         usable = weights is not None and bool(np.isfinite(weights).all())
         scores = scores_of(judge, batch, weights if usable else None)
         findings += of_stakes(lists, batch.stakes)
-        if not (isinstance(judge.metric, Column) and not len(judge.references.texts.blob)):
+        if not (reads_columns(judge.metric) and not len(judge.references.texts.blob)):
             findings += of_references(judge.metric, lists, judge.references_of(lists))
     moments = moments_of(lists, batch)
     findings += of_features(lists, moments)
