@@ -3,6 +3,7 @@
 # make test-full  all tests               make coverage   all tests, and which lines and branches they reach
 # make test-long  all tests on new random examples, ten times as many: for the night
 # make faults  kill, fill up, mutilate, flip bits, and count what was survived (FAULTS=some of them)
+# make docs    the site, in build/site/html    make docs-check  opens its pages in a headless browser
 # make wheels-check  build, repeat and try a wheel for every Python here (VERSIONS=some of them)
 # make clean   forget all that was built; PYTHON=… chooses the interpreter
 #
@@ -18,7 +19,7 @@ listed  = $(shell sed -n 's/^$(1) = \[\(.*\)\]$$/\1/p' pyproject.toml | tr -d ',
 SOURCES := setup.py pyproject.toml MANIFEST.in README.md LICENSE \
   $(shell find rampion decoder ! -name __pycache__ ! -name '*.pyc' ! -name '*.so')
 
-.PHONY: demo test test-full test-long coverage bench faults check wheels-check clean
+.PHONY: demo test test-full test-long coverage bench faults check docs docs-check wheels-check clean
 
 demo: .venv/installed
 	@$(BIN)/rampion demo --out $(DEMO)
@@ -51,6 +52,12 @@ check: .venv/installed .venv/checkers
 	$(BIN)/codespell
 	cd tests && ../$(BIN)/mypy --config-file ../pyproject.toml
 
+docs: .venv/installed .venv/documented
+	@$(BIN)/python docs/site/build.py
+
+docs-check: docs
+	@$(BIN)/pytest docs/site/test_site.py
+
 # One version: make wheels-check VERSIONS=3.12
 wheels-check: .venv/installed
 	@$(BIN)/python packaging/check_wheels.py $(VERSIONS)
@@ -69,6 +76,11 @@ clean:
 
 .venv/distributed: .venv/made pyproject.toml
 	@$(PIP) $(call listed,dask)
+	@touch $@
+
+# The groups of pyproject.toml may stand on several lines.
+.venv/documented: .venv/made pyproject.toml
+	@$(PIP) $$($(BIN)/python -Pc 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"])')
 	@touch $@
 
 .venv/coverage: .venv/made

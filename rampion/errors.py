@@ -2,7 +2,7 @@
 
 RampionError
 ├── InputError          a file or value from outside is not usable; the command line exits with 2
-│   ├── FormatError     text: the sentence begins with file:line
+│   ├── FormatError     text: the sentence begins with `file:line`
 │   └── StoreError      a binary store is damaged, or is not one
 ├── RecipeError         parts that do not fit together, or a setting out of range
 └── TuningError         training ran and its result must not be used
@@ -39,7 +39,7 @@ class InputError(RampionError):
 
 
 class FormatError(InputError):
-    """A text file broke its format; the message begins with file:line.
+    """A text file broke its format; the message begins with `file:line`.
 
     Examples
     --------
