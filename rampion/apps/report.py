@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +20,7 @@ from rampion.formats.files import replacing
 from rampion.report import demonstrated, reproduced, swept, trained, tuned
 from rampion.report.explorer import CHOSEN, START, Judged, rounds
 from rampion.report.page import TOP, Page
+from rampion.runs.door import held, parsed
 from rampion.runs.folder import RunFolder
 from rampion.runs.sets_run import SetRun
 from rampion.store.features import Features
@@ -37,7 +40,8 @@ def write_page(run: Path, out: Path | None = None) -> Path:
 def page_of(path: Path) -> Page:
     """Whatever was run there."""
     if path.is_file():
-        return reproduced.page(path.stem, [_results(path)])
+        with _as_written(path):
+            return reproduced.page(path.stem, [_results(path)])
     if (path / demonstrated.RESULTS).exists():
         return _demonstrated(path)
     if (path / "sets").is_dir():
@@ -52,7 +56,8 @@ def page_of(path: Path) -> Page:
             note(why)
         return tuned.page(folder, judged, why)
     if found := sorted(path.glob("*.json")):
-        return reproduced.page(path.resolve().name, [_results(one) for one in found])
+        with _as_written(path):
+            return reproduced.page(path.resolve().name, [_results(one) for one in found])
     raise InputError(
         f"{path}: holds no run; name a folder that rampion tune, train or reproduce has written, or results of the last"
     )
@@ -63,7 +68,8 @@ def _demonstrated(path: Path) -> Page:
     found = _parsed(path / demonstrated.RESULTS)
     if not isinstance(found, dict):
         raise StoreError(f"{path / demonstrated.RESULTS}: is damaged; make it again")
-    return demonstrated.page(RunFolder(path), found, dense, *_judged(dense), binary, *_named(binary))
+    with _as_written(path / demonstrated.RESULTS):
+        return demonstrated.page(RunFolder(path), found, dense, *_judged(dense), binary, *_named(binary))
 
 
 def _named(run: SetRun) -> tuple[dict[str, TemplateRow], dict[str, WeightRow]]:
@@ -78,17 +84,24 @@ def _named(run: SetRun) -> tuple[dict[str, TemplateRow], dict[str, WeightRow]]:
 
 def _parsed(path: Path) -> object:
     try:
-        return json.loads(path.read_bytes())
+        return parsed(path, path.read_bytes().decode(errors="replace"))
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-    except ValueError as error:
-        raise StoreError(f"{path}: is damaged; make it again") from error
 
 
-def _trials(path: Path) -> list[dict[str, object]]:
-    found = _parsed(path)
-    if not isinstance(found, list) or not all(isinstance(one, dict) and "recipe" in one for one in found):
-        raise InputError(f"{path}: holds no table of rampion tune; name the folder of a run, or of several recipes")
+@contextmanager
+def _as_written(path: Path) -> Iterator[None]:
+    """Results are only shown: what is not as it was written shows itself there."""
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise StoreError(f"{path}: is not what Rampion wrote ({error}); make it again") from error
+
+
+def _trials(path: Path) -> list[swept.Trial]:
+    found = cast("list[swept.Trial]", held(path, _parsed(path), list[swept.Trial]))
+    if strange := next((trial["recipe"] for trial in found if "/" in trial["recipe"]), None):
+        raise StoreError(f"{path}: {strange[:60]!r} is no recipe; name the folder of another run")
     return found
 
 

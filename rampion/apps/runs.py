@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NotRequired, TypedDict
 import numpy as np
 
 from rampion.apps.inputs import order_of
-from rampion.errors import InputError, StoreError
+from rampion.errors import InputError
 from rampion.runs.sets_run import SetRun
 from rampion.store.text import Texts
 
@@ -53,13 +53,10 @@ def decoder_of(run: SetRun) -> BlockDecoder:
     from rampion.decoder.system import Parts
 
     path, config = run.folder.path, run.folder.config
-    try:
-        features, order, beam, options = (config[name] for name in ("features", "reordering", "beam", "options"))
-    except KeyError as error:
-        raise StoreError(f"{path / 'config.toml'}: lacks {error.args[0]}; name a run of rampion train") from error
+    features, order, beam, options = (config[name] for name in ("features", "reordering", "beam", "options"))
     system = Path(config.get("system") or path / "system")
     decoder = Parts.open(system).decoder(features, order_of(order), beam=beam, pops=10 * beam, options=options)
-    if decoder.fingerprint != run.folder.manifest["decoder"]:
+    if decoder.fingerprint != run.folder.manifest.get("decoder"):
         raise InputError(f"{path}: its weights are not of the blocks in {system}; put back those it was trained with")
     return decoder
 

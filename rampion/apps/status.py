@@ -100,6 +100,8 @@ def _iterations(run: Path) -> Iterations | None:
 
 def _alive(process: int) -> bool:
     """Whether the process is at work, on this machine."""
+    if not 0 < process < 1 << 31:
+        return False
     try:
         os.kill(process, 0)
     except ProcessLookupError:

@@ -94,12 +94,12 @@ def train(
 
 def _cells(row: SetIteration) -> list[str]:
     """The row of the table."""
-    epochs = len(row.moved)
+    epochs, decoding = len(row.moved), row.seconds.get("decoding", 0.0)
     return [
         str(row.iteration),
         *(f"{score:.2f}" for score in (100 * row.gain, row.train, row.dev, row.test)),
-        f"{row.sentences / row.seconds['decoding']:.0f}",
-        f"{1000 * row.seconds['learning'] / epochs:.1f}" if epochs else "",
+        f"{row.sentences / decoding:.0f}" if decoding else "",
+        f"{1000 * row.seconds.get('learning', 0.0) / epochs:.1f}" if epochs else "",
         _short(row.features),
         _short(row.candidates),
         f"{row.memory / (1 << 30):.2f}G",

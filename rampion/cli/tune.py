@@ -172,8 +172,8 @@ def _show_comparison(found: Compared, as_json: bool) -> None:
 def _cells(row: ListIteration) -> list[str]:
     """The row of the table."""
     scores = [row.decoded, row.learnt, *([row.dev] if row.dev is not None else [])]
-    learning = sum(row.seconds[part] for part in ("merging", "judging", "learning"))
-    seconds = [f"{value:.2f}" for value in (row.seconds["decoding"], learning)]
+    learning = sum(row.seconds.get(part, 0.0) for part in ("merging", "judging", "learning"))
+    seconds = [f"{value:.2f}" for value in (row.seconds.get("decoding", 0.0), learning)]
     return [str(row.iteration), *console.numbers(scores), f"{row.moved:.4f}", str(row.candidates), *seconds]
 
 

@@ -8,11 +8,65 @@ import time
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from rampion.errors import InputError
+from rampion.typed import misfit
 
 Entry = dict[str, Any]
+
+
+class Event(TypedDict):
+    """What every event has."""
+
+    time: float
+    event: str
+
+
+class Opened(TypedDict):
+    """A coordinator is at work."""
+
+    process: int
+
+
+class Begun(TypedDict):
+    """A job has begun."""
+
+    job: str
+    tasks: int
+    items: int
+    done: int
+
+
+class Done(TypedDict):
+    """A worker has done a task."""
+
+    worker: str
+    items: int
+    seconds: float
+
+
+class Joined(TypedDict):
+    """A worker is there."""
+
+    worker: str
+
+
+class Fault(TypedDict, total=False):
+    """Something went wrong."""
+
+    worker: str
+    why: str
+
+
+FAULTS = ("lost", "late", "trouble", "damaged", "refused", "poison")
+EVENTS: dict[str, Any] = {
+    "opened": Opened,
+    "job": Begun,
+    "done": Done,
+    "joined": Joined,
+    **dict.fromkeys(FAULTS, Fault),
+}
 
 
 class Journal:
@@ -57,8 +111,13 @@ def parsed(line: bytes) -> Entry | None:
     crc, blank, content = line.partition(b" ")
     if not blank or not content.endswith(b"\n") or crc != b"%08x" % zlib.crc32(content[:-1]):
         return None
-    entry = json.loads(content)
-    return entry if isinstance(entry, dict) else None
+    try:
+        entry: Entry = json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+    if misfit(entry, Event) or misfit(entry, EVENTS.get(entry["event"], Event)):
+        return None
+    return entry
 
 
 def torn(handle: int, path: Path) -> bool:

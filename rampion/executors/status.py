@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from rampion.executors.journal import Entry
+from rampion.executors.journal import FAULTS, Entry
 
 RECENT = 60.0  # seconds over which the present speed is measured
-FAULTS = ("lost", "late", "trouble", "damaged", "refused", "poison")
 
 
 @dataclass(slots=True)

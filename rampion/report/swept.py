@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 
@@ -14,6 +14,27 @@ from rampion.report.markup import Markup, Section, duration, folded, number, sec
 from rampion.report.page import Page, made, scattered
 from rampion.runs.folder import RunFolder
 from rampion.store.features import Weights
+
+
+class Spread(TypedDict):
+    """Scores of several runs."""
+
+    mean: float
+    sd: float
+    min: float
+    max: float
+
+
+class Trial(TypedDict):
+    """A recipe in table.json, and what its runs came to."""
+
+    recipe: str
+    runs: int
+    tuned: Spread | None
+    dev: Spread | None
+    seconds: float
+    distance: float | None
+    trouble: str | None
 
 
 class Runs(NamedTuple):
@@ -42,9 +63,10 @@ def _seed(path: Path) -> int:
 def page(out: Path, trials: Sequence[Mapping[str, Any]]) -> Page:
     """The page. `trials` is the content of table.json."""
     runs = {trial["recipe"]: Runs.found(out, trial["recipe"]) for trial in trials if trial["runs"]}
+    runs = {recipe: found for recipe, found in runs.items() if found.folders}
     done = [event for found in runs.values() for event in found.folders[0].events if event["event"] == "done"]
     metric, signature = (done[0][name] if done else None for name in ("metric", "signature"))
-    best = next((trial for trial in trials if trial["runs"]), None)
+    best = next((trial for trial in trials if trial["tuned"]), None)
     figures = [("recipes", str(len(trials))), ("runs", str(sum(trial["runs"] for trial in trials)))]
     if best:
         figures.append((f"best: {best['recipe']}", number((best["dev"] or best["tuned"])["mean"])))

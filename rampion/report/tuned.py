@@ -23,7 +23,7 @@ def page(folder: RunFolder, judged: Judged | None, why: str = "") -> Page:
     done = next((event for event in events if event["event"] == "done"), None)
     config, weights = folder.config, weight_files.read(folder.weights) if folder.weights.exists() else None
     held = packed(judged) if judged else None
-    metric = (done or config)["metric"]
+    metric = (done or {}).get("metric") or config["metric"]
     return Page(
         folder.path.resolve().name,
         f"{config['recipe']}, tuned on {', '.join(config.get('lists') or [config.get('source', '')])} for {metric}"
@@ -36,7 +36,7 @@ def page(folder: RunFolder, judged: Judged | None, why: str = "") -> Page:
             section("worst", "Most to gain", worst(judged)) if judged else None,
             weighing(weights, before(judged)) if weights else None,
             spent(iterations or rounds, folder.manifest),
-            made(folder, done["signature"] if done else None),
+            made(folder, done.get("signature") if done else None),
         ],
         held,
     )
@@ -56,8 +56,8 @@ def _unexplored(why: str) -> Section | None:
 def _figures(done: Event, iterations: Sequence[Event]) -> list[tuple[str, str]]:
     if "before" not in done:
         told = {"tuned": done["tuned"]} if "tuned" in done else {}
-        if iterations:
-            best = iterations[done["iteration"] - 1]
+        if 0 < (chosen := done.get("iteration", 0)) <= len(iterations):
+            best = iterations[chosen - 1]
             told = {"first decoding": iterations[0]["decoded"], "learnt": best["learnt"], "dev": best["dev"]}
         return [(name, number(score)) for name, score in told.items() if score is not None]
     held = [("held out", number(done["dev"]["after"]["chosen"]))] if done.get("dev") else []

@@ -7,22 +7,23 @@ import json
 import os
 import platform
 import tomllib
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import process_time
-from typing import Any, TypeVar
+from typing import Any
 
 from rampion import __version__, _kernels
-from rampion.errors import InputError, StoreError
+from rampion.errors import InputError
+from rampion.formats import toml
 from rampion.formats import weights as weight_files
-from rampion.formats.files import replacing
+from rampion.formats.files import replacing, swept
+from rampion.runs import door
 from rampion.store.features import Weights
 from rampion.training.loop import Round
 from rampion.training.memory import peak
 
-T = TypeVar("T")
 MANY = 100_000  # so many weights stand in a binary file, which is read ten times as fast as text
 PACKAGES = ("numpy", "scipy", "sacrebleu", "rapidfuzz", "cython")
 
@@ -45,7 +46,7 @@ class RunFolder:
         except OSError as error:
             raise InputError(f"{path}: cannot be made: {error.strerror}") from error
         folder = cls(path)
-        folder._write("config.toml", _config(config))
+        folder._write("config.toml", toml.written(config))
         folder._write("events.jsonl", "")
         told = {**manifest(inputs), **(facts or {})}
         folder._write("manifest.json", json.dumps(told, indent=2, ensure_ascii=False) + "\n")
@@ -65,8 +66,7 @@ class RunFolder:
         if not folder.begun:
             return cls.begin(path, config, inputs, facts)
         folder.prove(config, facts, free)
-        for left in path.rglob(".*.part"):
-            left.unlink()
+        swept(path)
         return folder
 
     def refuse_begun(self) -> None:
@@ -91,10 +91,10 @@ class RunFolder:
                 f"{self.path}: was begun by Rampion {manifest['rampion']}, and this is {__version__}; "
                 "go on with that version, or name another folder"
             )
-        found, wanted = self.config, tomllib.loads(_config(config))
+        found, wanted = self.config, tomllib.loads(toml.written(config))
         for name in {**found, **wanted}.keys() - free:
             if found.get(name) != wanted.get(name):
-                was, now = (_shown(one.get(name)) for one in (found, wanted))
+                was, now = (toml.value(one.get(name)) for one in (found, wanted))
                 raise InputError(
                     f"{self.path}: was begun with {name} {was}, not {now}; take that again, or name another folder"
                 )
@@ -114,18 +114,17 @@ class RunFolder:
 
     @property
     def config(self) -> dict[str, Any]:
-        return self._parsed("config.toml", tomllib.loads)
+        """The settings; asking for one that is not there is an error."""
+        return door.Settings(self.path / "config.toml", self._read("config.toml"))
 
     @property
     def manifest(self) -> dict[str, Any]:
-        return self._parsed("manifest.json", json.loads)
+        return door.manifest(self.path / "manifest.json", self._read("manifest.json"))
 
     @property
     def events(self) -> list[dict[str, Any]]:
         """What has happened; a line that broke off has not."""
-        return self._parsed(
-            "events.jsonl", lambda text: [json.loads(line) for line in text.splitlines(True) if line.endswith("\n")]
-        )
+        return door.events(self.path / "events.jsonl", self._read("events.jsonl"))
 
     def rewrite(self, events: Iterable[Mapping[str, Any]]) -> None:
         """Let nothing else have happened."""
@@ -171,13 +170,11 @@ class RunFolder:
         self._write("manifest.json", json.dumps(told, indent=2, ensure_ascii=False) + "\n")
         self.event("done", facts)
 
-    def _parsed(self, name: str, parse: Callable[[str], T]) -> T:
+    def _read(self, name: str) -> str:
         try:
-            return parse((self.path / name).read_text("utf-8", errors="replace"))
+            return (self.path / name).read_text("utf-8", errors="replace")
         except OSError as error:
             raise InputError(f"{self.path / name}: cannot be read: {error.strerror}") from error
-        except ValueError as error:
-            raise StoreError(f"{self.path / name}: is damaged; name another folder") from error
 
     def _write(self, name: str, text: str) -> None:
         with replacing(self.path / name) as file:
@@ -214,18 +211,3 @@ def fingerprint(path: str) -> dict[str, Any]:
 
 def _event(facts: Mapping[str, Any]) -> str:
     return json.dumps(facts, ensure_ascii=False) + "\n"
-
-
-def _config(settings: Mapping[str, Any]) -> str:
-    return "".join(f"{name} = {_toml(value)}\n" for name, value in settings.items() if value is not None)
-
-
-def _shown(value: Any) -> str:
-    return "nothing" if value is None else _toml(value)
-
-
-def _toml(value: Any) -> str:
-    """A TOML value: JSON's notation is TOML's for what a configuration holds."""
-    if isinstance(value, (list, tuple)):
-        return f"[{', '.join(map(_toml, value))}]"
-    return json.dumps(value, ensure_ascii=False)

@@ -242,7 +242,7 @@ def test_settings_of_another_version(copy):
 def test_a_run_of_another_decoder(copy):
     config = copy / "config.toml"
     config.write_text("".join(f"{line}\n" for line in lines(config) if not line.startswith("beam")))
-    assert f"{config}: lacks beam; name a run of rampion train" in refused("weights", copy)
+    assert f"{config}: lacks beam; name another run" in refused("weights", copy)
 
 
 def test_lists_want_weights_by_name(home, tmp_path):

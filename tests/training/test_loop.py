@@ -274,7 +274,7 @@ def test_a_run_that_has_nothing_yet_may_begin_otherwise(folder):
     (folder / "run" / "events.jsonl").write_text('{"event": "iteration", "iteration": 1}\n')
     code, _, err = rampion(*arguments(folder, "--set", "k=5", "--out", folder / "run", "--resume"))
     assert code == 2
-    assert "events.jsonl: is damaged; name another folder" in err
+    assert "events.jsonl:1: candidates is missing; put back what Rampion wrote, or name another folder" in err
 
 
 @pytest.mark.parametrize(
