@@ -413,7 +413,7 @@ def test_what_it_refuses(tmp_path):
     (tmp_path / "other.json").write_text("[]")
     assert "holds no results of rampion reproduce" in refused(tmp_path / "other.json")
     (tmp_path / "other.json").write_text("{")
-    assert "other.json: is damaged; make it again" in refused(tmp_path)
+    assert "other.json: is damaged (" in refused(tmp_path)
     (tmp_path / "table.json").write_text('[{"name": 1}]')
     assert "table.json: holds no table of rampion tune" in refused(tmp_path)
     (tmp_path / "none").mkdir()
