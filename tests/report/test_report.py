@@ -415,6 +415,6 @@ def test_what_it_refuses(tmp_path):
     (tmp_path / "other.json").write_text("{")
     assert "other.json: is damaged (" in refused(tmp_path)
     (tmp_path / "table.json").write_text('[{"name": 1}]')
-    assert "table.json: holds no table of rampion tune" in refused(tmp_path)
+    assert "table.json: it[0].distance is missing; put back what Rampion wrote" in refused(tmp_path)
     (tmp_path / "none").mkdir()
     assert "holds no run" in refused(tmp_path / "none")
