@@ -159,6 +159,11 @@ class System(Parts):
         blocks = _kept(home / BLOCKS, BlockSet.read, extracted)
         return cls(settings, blocks, model, replace(text, train=train))
 
+    def alignment(self, source: Tokenised, target: Tokenised, folder: FilePath) -> Alignment:
+        """The alignment that the blocks were made with: the corpus's own, or that of the folder of the system."""
+        train, home = self.corpus.train, Path(folder)
+        return _aligned(train, (source, target), np.arange(len(train)), "the corpus", home, None, _nobody)
+
 
 def _nobody(stage: str, done: int, total: int) -> None:
     """The default `Watch`: does nothing."""

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from rampion.decoder import _kernels
 from rampion.decoder.text.tokenised import Tokenised
 
+from rampion.arrays import ends
 from rampion.errors import FormatError, InputError, RecipeError
 from rampion.formats.files import FilePath, lines, replacing, shown
 from rampion.store.text import Texts
@@ -63,6 +64,13 @@ class Alignment:
         ordered = [sorted(set(own)) for own in points]
         flat = np.array([point for own in ordered for point in own], np.int32).reshape(-1, 2)
         return cls(bounds_of([len(own) for own in ordered]), flat[:, 0].copy(), flat[:, 1].copy())
+
+    def take(self, rows: Offsets) -> Alignment:
+        """The points of these pairs of sentences, in that order."""
+        sizes = np.diff(self.bounds)[rows]
+        bounds = ends(sizes)
+        places = np.arange(bounds[-1]) + np.repeat(self.bounds[:-1][rows] - bounds[:-1], sizes)
+        return Alignment(bounds, self.sources[places], self.targets[places])
 
     def transposed(self) -> Alignment:
         """The alignment with source and target exchanged."""

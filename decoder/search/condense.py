@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 import numpy as np
 from rampion.decoder.features.dense import DENSE
-from rampion.decoder.features.templates import NAMES, Templates, labels_of, mask_of
+from rampion.decoder.features.templates import GROUPS, NAMES, Templates, labels_of, mask_of
 from rampion.decoder.models.blocks import BOUNDARY, COLUMNS, LEARNT, BlockSet
 from rampion.decoder.search.model import Model
 from rampion.decoder.search.states import FILL, OPEN, STEP
 
-from rampion.errors import InputError
+from rampion.errors import InputError, RecipeError
 from rampion.store.features import Features, Weights, named
 from rampion.store.keys import Keys
 from rampion.store.text import Texts
@@ -35,6 +35,17 @@ COLUMNS_OF = {
     "H1": (LEARNT[4:7], (STEP, FILL, OPEN)),
     "H2": (LEARNT[7:10], (STEP, OPEN, FILL)),  # S must follow a block that opens a gap, D one that fills it
 }
+
+
+def columns_of(features: str) -> tuple[str, ...]:
+    """The columns of these templates and groups, with commas between."""
+    labels = [label for group in features.split(",") for label in GROUPS.get(group, (group,))]
+    if strange := next((label for label in labels if label not in COLUMNS_OF), None):
+        raise RecipeError(
+            f"{strange} cannot be condensed into blocks; choose among pairs, lexical, triplets, reordering "
+            f"({', '.join(COLUMNS_OF)})"
+        )
+    return tuple(dict.fromkeys(name for label in labels for name in COLUMNS_OF[label][0]))
 
 
 class Share(NamedTuple):

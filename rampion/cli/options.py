@@ -249,6 +249,22 @@ FirstPairs = Annotated[
     int | None, Option("--pairs", min=1, metavar="N", help="Learn from the first N sentence pairs only.")
 ]
 
+StretchesOut = Annotated[
+    Path, Option(*Out, metavar="SYSTEM", help="The folder of the system; an unfinished one is continued.")
+]
+Stretches = Annotated[
+    int,
+    Option(
+        "--parts",
+        min=2,
+        metavar="N",
+        help="Cut the training text into N stretches; each is decoded with blocks and a language model of the others.",
+    ),
+]
+InLists = Annotated[
+    int, Option("--in-lists", min=1, metavar="N", help="Learn the features that at least N lists have.")
+]
+
 # Who does the work
 
 Threads = Annotated[

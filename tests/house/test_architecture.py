@@ -38,6 +38,7 @@ DECODER_FLOW = (
     "block_decoder",
     "explain count_decoder",
     "remote system",
+    "folds",
     "__init__",
 )
 RANK = {room: rank for rank, rooms in enumerate(FLOW) for room in rooms.split()}

@@ -11,26 +11,26 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rampion import console
+from rampion.apps.loops import Found, best_of
 from rampion.errors import RecipeError
 from rampion.experiments.papers.wuebker import LARGER, RATES, RECIPES, STEPS, Curve, Effort, Learning, Trial, Tuned
 from rampion.experiments.runners.inputs import WORDS, Stock
 from rampion.experiments.runners.sets import bleu
-from rampion.experiments.runners.tuned import loop
-from rampion.experiments.samples import BLEU, MEAN, RISES, Outcome, Rise
+from rampion.experiments.samples import MEAN, RISES, Outcome, Rise
 from rampion.formats import container, store
-from rampion.formats import weights as weight_files
 from rampion.formats.files import replacing
 from rampion.losses.expectation import ExpectedBleu
 from rampion.metrics.judging import Batch
 from rampion.optim.baum_welch import Growth
 from rampion.schema import Schema, reals
 from rampion.store.features import Weights
+from rampion.training.pooled import volume
 from rampion.training.recipes import RECIPES as KNOWN
 from rampion.training.recipes import looped
 from rampion.training.tuning import judge
@@ -151,14 +151,6 @@ def spoken(stock: Stock, system: Any, features: str, weights: Mapping[str, float
 # The base system and its lists
 
 
-class Found(NamedTuple):
-    """The best weights of a run of MERT: those with which the decoder's dev BLEU is highest."""
-
-    weights: Mapping[str, float]
-    dev: float
-    decodings: int
-
-
 def home(stock: Stock) -> Path:
     """The folder of data that rows share at this scale."""
     scale = stock.scale
@@ -180,19 +172,8 @@ def base(stock: Stock, seed: int = CHOOSER) -> Found:
 
 def mert(stock: Stock, bundled: Any, start: Weights, seed: int, decodings: int, folder: Path) -> Found:
     """A run of MERT, which is made only once, and resumed if it was stopped."""
-    kept = folder / "found.json"
-    if not kept.exists():
-        recipe = looped(KNOWN["mert"]).set(k=stock.scale.width, iterations=decodings, seed=seed)
-        dev, run = stock.whole.corpus.dev, folder / "run"
-        rows, _ = loop(recipe, bundled, bundled.fingerprint, dev, start, {}, run)
-        ends = [start, *(weight_files.read(run / "weights" / f"{row.iteration:03}.bin") for row in rows)]
-        last = BLEU.total_score(bleu(bundled.best(dev.source, ends[-1]), dev.references).sum(axis=0))
-        scores = np.array([*(row.decoded for row in rows), last])
-        best = int(scores.argmax())
-        told = Found(dict(ends[best]), float(scores[best]), len(rows))
-        with replacing(kept) as file:
-            file.write(json.dumps(told._asdict()).encode() + b"\n")
-    return Found(**json.loads(kept.read_bytes()))
+    recipe = looped(KNOWN["mert"]).set(k=stock.scale.width, iterations=decodings, seed=seed)
+    return best_of(recipe, bundled, bundled.fingerprint, stock.whole.corpus.dev, start, folder)
 
 
 def listed(stock: Stock, learning: Learning) -> Candidates:
@@ -263,13 +244,9 @@ def loud(stock: Stock) -> Mapping[str, float]:
             gains(stock, lists).stakes,
             lists.score(Weights.from_dict(weights).onto(lists.features, lenient=True)),
         )
-        quiet, shrill = -10.0, 10.0
-        for _ in range(40):
-            middle = (quiet + shrill) / 2
-            wide = LOSS.effective(stakes, 2.0**middle * scores) > SPREAD
-            quiet, shrill = (middle, shrill) if wide else (quiet, middle)
+        factor = volume(LOSS, stakes, scores, SPREAD)
         with replacing(path) as file:
-            file.write(json.dumps({name: 2.0**quiet * weight for name, weight in weights.items()}).encode() + b"\n")
+            file.write(json.dumps({name: factor * weight for name, weight in weights.items()}).encode() + b"\n")
     found: dict[str, float] = json.loads(path.read_bytes())
     return found
 
@@ -320,12 +297,9 @@ def named_(learning: Learning) -> str:
 
 def _columns(learning: Learning) -> list[str]:
     """The features of the learnt columns, which blocks have in addition to the fourteen."""
-    from rampion.decoder.features.templates import GROUPS
-    from rampion.decoder.search.condense import COLUMNS_OF
+    from rampion.decoder.search.condense import columns_of
 
-    if learning.method == "GT":
-        return []
-    return [name for group in learning.features.split(",") for one in GROUPS[group] for name in COLUMNS_OF[one][0]]
+    return [] if learning.method == "GT" else list(columns_of(learning.features))
 
 
 def _learn(stock: Stock, learning: Learning, path: Path) -> None:

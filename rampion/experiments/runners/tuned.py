@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rampion import console
 from rampion.apps.inputs import changed
+from rampion.apps.loops import loop
 from rampion.experiments.papers.gimpel_smith import COUNTS, Tuning
 from rampion.experiments.runners.inputs import Stock
 from rampion.experiments.runners.sets import bleu
 from rampion.experiments.samples import MEAN, Outcome
 from rampion.experiments.scales import Scale
 from rampion.store.features import Weights
-from rampion.store.text import Texts
 from rampion.training.recipes import RECIPES, Recipe, looped
 
 if TYPE_CHECKING:
@@ -73,23 +71,6 @@ def tune(stock: Stock, settings: Tuning, seed: int, folder: Path, system: Any = 
     )
 
 
-def loop(
-    recipe: Recipe, decoder: Any, fingerprint: str, dev: Any, start: Weights, asked: dict[str, Any], folder: Path
-) -> tuple[list[ListIteration], Weights]:
-    """Tune in a run folder. The lists are removed at the end, because they can be decoded again."""
-    from rampion.runs.lists_run import ListRun
-    from rampion.training.loop import ignore, train
-    from rampion.training.tuning import judge
-
-    numbers = Texts.from_strings(map(str, range(len(dev))))
-    arbiter = judge(numbers, dev.references, recipe.metric, recipe.alpha)
-    run = ListRun.resume(folder, asked | recipe.settings(), (), {"decoder": fingerprint}, told)
-    weights = train(recipe, decoder, dev.source, arbiter, start, ignore, journal=run)
-    run.folder.finish(weights, weights, {"iteration": len(run.rows), "weights": str(run.folder.home_of(weights))})
-    shutil.rmtree(folder / "lists")
-    return run.rows, weights
-
-
 def scaled(recipe: Recipe, scale: Scale, sentences: int) -> Recipe:
     """The recipe of a loop at this scale: fewer candidates and iterations, and a rate for the number of sentences."""
     k, iterations = min(recipe.k, scale.k), min(recipe.iterations, scale.decodings)
@@ -104,7 +85,3 @@ def drawn(usual: Weights, number: int) -> Weights:
         return usual
     draws = np.random.default_rng(number).normal(usual.vector, np.abs(usual.vector) / 2)
     return Weights(usual.features, draws)
-
-
-def told(row: ListIteration) -> None:
-    console.note(f"  iteration {row.iteration}: tune {row.decoded:.2f}, on the lists {row.learnt:.2f}")

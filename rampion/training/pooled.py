@@ -1,0 +1,130 @@
+"""Lists from several decoders learn together: each has features of its own, and one name is one feature of all.
+
+An expectation loss needs sums over lists only. So nothing is copied into one store: of the lists of a decoder stay
+their working form, their costs and their base scores. Parts are added up in their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rampion.losses.expectation import Expectation, Sums
+from rampion.metrics.judging import Batch, Stakes
+from rampion.protocols import Loss
+from rampion.store.candidates import Candidates
+from rampion.store.grouped import Grouped
+from rampion.store.names import Names
+from rampion.store.text import Texts
+from rampion.training.sharded import expectation
+
+Reals = NDArray[np.float64]
+Places = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """The lists of one decoder, whose dense features do not learn.
+
+    form     the sparse features
+    stakes   the costs
+    base     the score of every candidate before anything is learnt
+    names    the names of its features
+    spread   how many lists have each; 0 for the dense ones
+    """
+
+    form: Candidates | Grouped
+    stakes: Stakes
+    base: Reals
+    names: Texts
+    spread: Places
+
+    @classmethod
+    def of(cls, batch: Batch, base: Reals) -> Part:
+        """Lists that are judged."""
+        lists, features = batch.candidates.lists, batch.candidates.features
+        spread = np.bincount(lists.features, minlength=len(features))
+        return cls(
+            replace(batch, candidates=batch.candidates.sparse()).form, batch.stakes, base, features.names, spread
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pool:
+    """The lists of all decoders: what a solver of an expectation loss works on.
+
+    names   the features that learn
+    parts   the lists
+    places  those of each part's features among the names; features that do not learn have the place behind the last
+    """
+
+    names: Texts
+    parts: tuple[Part, ...]
+    places: tuple[Places, ...]
+
+    @classmethod
+    def of(cls, parts: Sequence[Part], least: int = 1) -> Pool:
+        """The features that learn are those that at least so many lists have."""
+        known, counts, owned = Names(), np.zeros(0, np.int64), list[Places]()
+        for part in parts:
+            ids = known.intern_all(part.names)
+            counts = np.pad(counts, (0, len(known) - len(counts)))
+            counts[ids] += part.spread
+            owned.append(ids)
+        taken = counts >= max(1, least)
+        places = np.where(taken, np.cumsum(taken) - 1, np.count_nonzero(taken))
+        return cls(known.texts().take(np.flatnonzero(taken)), tuple(parts), tuple(places[ids] for ids in owned))
+
+    def __len__(self) -> int:
+        """The number of features that learn."""
+        return len(self.names)
+
+    def only(self, first: int, last: int) -> Pool:
+        """The same features, and the parts from first to last - 1."""
+        return replace(self, parts=self.parts[first:last], places=self.places[first:last])
+
+    def gradient(self, loss: Loss, weights: Reals) -> tuple[float, Reals]:
+        """The loss of all lists, and its gradient."""
+        wanted, gradient, sums = expectation(loss), np.zeros(len(self) + 1), list[Sums]()
+        for part, places in zip(self.parts, self.places, strict=True):
+            found, slopes = wanted.sums(part.stakes, _scores(part, places, weights))
+            sums.append(found)
+            gradient += np.bincount(places, part.form.gather(slopes), len(gradient))
+        value, divisor = wanted.whole(Sums.joined(sums))
+        return value, gradient[:-1] / divisor
+
+    def expected(self, loss: Expectation, weights: Reals) -> float:
+        """The mean over all lists of the expected gain, in percent; a cost is 1 - gain, and an empty list gains 0."""
+        sums = Sums.joined(
+            loss.sums(part.stakes, _scores(part, places, weights))[0]
+            for part, places in zip(self.parts, self.places, strict=True)
+        )
+        return 100.0 * (sums.filled - sums.costs) / max(1, sums.lists)
+
+    def scaled(self, scale: float) -> Pool:
+        """The same lists with base scores that are so many times as large."""
+        return replace(self, parts=tuple(replace(part, base=scale * part.base) for part in self.parts))
+
+
+def _scores(part: Part, places: Places, weights: Reals) -> Reals:
+    """The score of every candidate, but for a number of each list's own."""
+    scores: Any = part.form.score(np.append(weights, 0.0)[places])
+    scores += part.base
+    return np.asarray(scores)
+
+
+def volume(loss: Expectation, stakes: Stakes, scores: Reals, effective: float) -> float:
+    """The factor of scores with which p is spread over so many candidates of a list.
+
+    Scale means nothing to a tuner that looks at the best candidate alone, and much to an expectation.
+    """
+    quiet, shrill = -10.0, 10.0
+    for _ in range(40):
+        middle = (quiet + shrill) / 2
+        wide = loss.effective(stakes, 2.0**middle * scores) > effective
+        quiet, shrill = (middle, shrill) if wide else (quiet, middle)
+    return float(2.0**quiet)
