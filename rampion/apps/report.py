@@ -17,7 +17,7 @@ from rampion.errors import InputError, RampionError, StoreError
 from rampion.formats import store
 from rampion.formats import weights as weight_files
 from rampion.formats.files import replacing
-from rampion.report import demonstrated, reproduced, swept, trained, tuned
+from rampion.report import demonstrated, differed, reproduced, swept, trained, tuned
 from rampion.report.explorer import CHOSEN, START, Judged, rounds
 from rampion.report.page import TOP, Page
 from rampion.runs.door import held, parsed
@@ -28,13 +28,20 @@ from rampion.training.loop import absorbed
 from rampion.training.tuning import judge, policy_named, segments_of
 
 
-def write_page(run: Path, out: Path | None = None) -> Path:
-    """The page of whatever was run in a folder: report.html there, unless it goes elsewhere."""
-    page = page_of(run).html()
-    path = out or (run if run.is_dir() else run.parent) / "report.html"
+def write_page(run: Path, out: Path | None = None, other: Path | None = None) -> Path:
+    """The page of a run, or of what differs in another: report.html in its folder, unless it goes elsewhere."""
+    page = (page_of(run) if other is None else compared(run, other)).html()
+    path = out or (run if run.is_dir() else run.parent) / ("report.html" if other is None else "compared.html")
     with replacing(path) as file:
         file.write(page.encode(errors="replace"))
     return path
+
+
+def compared(run: Path, other: Path) -> Page:
+    """What differs between two runs of rampion tune."""
+    from rampion.apps.diff import difference
+
+    return differed.page(difference(str(run), str(other), TOP))
 
 
 def page_of(path: Path) -> Page:
@@ -51,7 +58,7 @@ def page_of(path: Path) -> Page:
         return swept.page(path, _trials(path / "table.json"))
     if RunFolder(path).begun:
         folder = RunFolder(path)
-        judged, why = _judged(folder)
+        judged, why = judged_of(folder)
         if why:
             note(why)
         return tuned.page(folder, judged, why)
@@ -69,7 +76,7 @@ def _demonstrated(path: Path) -> Page:
     if not isinstance(found, dict):
         raise StoreError(f"{path / demonstrated.RESULTS}: is damaged; make it again")
     with _as_written(path / demonstrated.RESULTS):
-        return demonstrated.page(RunFolder(path), found, dense, *_judged(dense), binary, *_named(binary))
+        return demonstrated.page(RunFolder(path), found, dense, *judged_of(dense), binary, *_named(binary))
 
 
 def _named(run: SetRun) -> tuple[dict[str, TemplateRow], dict[str, WeightRow]]:
@@ -112,7 +119,7 @@ def _results(path: Path) -> dict[str, object]:
     return found
 
 
-def _judged(folder: RunFolder) -> tuple[Judged | None, str]:
+def judged_of(folder: RunFolder) -> tuple[Judged | None, str]:
     """The lists as the run saw them, and the weights of its rounds; or why they cannot be seen again."""
     config = folder.config
     lists, refs = config.get("lists", []), config.get("refs", [])

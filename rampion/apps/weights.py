@@ -46,13 +46,13 @@ def look(
         if given:
             raise RecipeError(f"{option} {given}: is for runs of rampion train, and {file} is none; leave it out")
     learnt = read_weights(file)
-    shown, likeness, theirs = _largest(learnt, top), dict[str, float](), None
+    shown, alike, theirs = _largest(learnt, top), dict[str, float](), None
     if compare:
         other = read_weights(compare)
-        likeness, theirs = _likeness(learnt, other), {name: other.get(name, 0.0) for name in shown}
+        alike, theirs = likeness(learnt, other), {name: other.get(name, 0.0) for name in shown}
     if out:
         weight_files.write(out, learnt)
-    return Named(_summary(learnt), likeness, shown, theirs)
+    return Named(_summary(learnt), alike, shown, theirs)
 
 
 def _summary(weights: Weights) -> dict[str, float]:
@@ -71,7 +71,7 @@ def _largest(weights: Weights, top: int) -> dict[str, float]:
     return {names[f]: float(vector[f]) for f in [*range(width), *largest.tolist()] if f < width or vector[f]}
 
 
-def _likeness(one: Weights, other: Weights) -> dict[str, float]:
+def likeness(one: Weights, other: Weights) -> dict[str, float]:
     """The cosine of two weight vectors over all features of both, and their distance."""
     features, mine, theirs = one.features.union(other.features)
     pair = np.zeros((2, len(features)))

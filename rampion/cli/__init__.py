@@ -25,7 +25,7 @@ COMMANDS = (
     "tune", "rerank", "features", "inspect", "score", "compare", "report", "recipes",
     "corpus", "align", "lm", "blocks", "counts", "decode", "oracle", "explain", "lattice", "train", "condense", "learn",
     "demo", "reproduce", "cite",
-    "weights", "status", "store",
+    "weights", "diff", "status", "store",
 )  # fmt: skip
 
 

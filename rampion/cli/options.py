@@ -144,6 +144,10 @@ _TOP = "How many features to show, the largest first."
 TopFeatures = Annotated[int, Option("--top", metavar="N", min=0, help=_TOP)]
 TopWeights = Annotated[int, Option("--top", metavar="N", min=1, help=_TOP)]
 TopFired = Annotated[int, Option("--top", metavar="N", min=0, help=_TOP, show_default="all that weigh")]
+TopRows = Annotated[int, Option("--top", metavar="N", min=1, help="At most this many rows of a table.")]
+OtherRun = Annotated[
+    Path | None, Option("--compare", metavar="RUN", help="Another run: the page tells what differs, and nothing else.")
+]
 OtherWeights = Annotated[str | None, Option("--compare", metavar="FILE", help="Other weights, to compare with.")]
 Group = Annotated[
     str | None,

@@ -20,6 +20,8 @@ EXAMPLE = """
 
   rampion report runs   (of rampion tune --recipe all --seeds 1,2,3)
 
+  rampion report run --compare other-run   (weights that moved, choices that changed, settings that differ)
+
   rampion report paper   (of rampion reproduce --out paper; or paper/tillmann-zhang-table-5.json, one table of it)
 """
 
@@ -31,6 +33,7 @@ def report(
         typer.Argument(metavar="RUN", help="The folder of a run, or of rampion reproduce, or results of it."),
     ],
     out: opt.ReportOut = None,
+    compare: opt.OtherRun = None,
 ) -> None:
     """Show a run as one HTML page that needs nothing else.
 
@@ -39,4 +42,4 @@ def report(
     """
     from rampion.apps.report import write_page
 
-    typer.echo(f"wrote {write_page(run, out)}")
+    typer.echo(f"wrote {write_page(run, out, compare)}")

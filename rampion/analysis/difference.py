@@ -1,0 +1,58 @@
+"""What differs between two runs, as figures."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+Value = str | int | float | bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A feature and what it weighs in either run."""
+
+    feature: str
+    one: float
+    other: float
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A segment of which the runs choose different texts, and what each text costs."""
+
+    segment: str
+    one: str
+    other: str
+    cost: float
+    other_cost: float
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """How many segments have another choice, how many of these are better and worse, and the largest differences."""
+
+    segments: int
+    changed: int
+    better: int
+    worse: int
+    score: float
+    other_score: float
+    metric: str
+    largest: list[Changed]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What differs between two runs."""
+
+    runs: tuple[str, str]
+    settings: dict[str, tuple[Value, Value]]
+    inputs: list[str]
+    likeness: dict[str, float]
+    moved: list[Moved]
+    choices: Choices | None
+    why: str  # there are no choices
+
+    def facts(self) -> dict[str, object]:
+        """The same for machines."""
+        return asdict(self)
