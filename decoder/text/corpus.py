@@ -14,7 +14,7 @@ import secrets
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -126,6 +126,37 @@ class Corpus:
         languages = source.partition(".")[0], target.partition(".")[0]
         dev, test = (found.part(name, *languages) for name in ("dev", "test"))
         return cls(languages, train, dev, test)
+
+    @classmethod
+    def versions(cls, folder: files.FilePath, pair: str | None = None) -> Corpus:
+        """The corpus with all versions of its training text end to end: train.en, train.en.kjv and so on.
+
+        Each version translates the same sentences. Alignments are left out unless every version has one.
+        """
+        found, own = _Folder(Path(folder)), cls.load(folder, pair)
+        source, target = own.languages
+        side = re.compile(rf"train\.{re.escape(target)}\.(\w+)")
+        names = sorted(match[1] for file in found.files if (match := side.fullmatch(file)))
+        more = [part for name in names if (part := found.part("train", source, f"{target}.{name}"))]
+        return replace(own, train=Parallel.join([own.train, *more]))
+
+    def apart(self, count: int, seed: int = 1) -> Corpus:
+        """The corpus with dev and test text of so many pairs each that are drawn from the training text, and taken out.
+
+        Only a pair whose source stands once in the text is drawn: another translation of it would give it away.
+        """
+        train = self.train
+        ids = Names().intern_all(train.source)
+        single = np.flatnonzero(np.bincount(ids)[ids] == 1)
+        if len(single) < 2 * count or len(train) <= 2 * count:
+            raise InputError(
+                f"{len(train)} pairs, {len(single)} of them with a source sentence of their own: too few to hold out "
+                f"{count} for dev and as many for test; hold out fewer"
+            )
+        drawn = np.random.default_rng(seed).permutation(single)[: 2 * count]
+        dev, test = (train.take(np.sort(rows)) for rows in (drawn[:count], drawn[count:]))
+        left = np.setdiff1d(np.arange(len(train)), drawn)
+        return replace(self, train=train.take(left), dev=replace(dev, links=None), test=replace(test, links=None))
 
     def write(self, folder: files.FilePath, packed: bool = False) -> None:
         """Write all files of the corpus to a new folder, or none. With `packed`, the training text is gzipped."""

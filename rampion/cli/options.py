@@ -608,6 +608,20 @@ Corpus = Annotated[
     str | None,
     Option("--corpus", metavar="DIR", help="A folder of parallel text.", show_default="a toy corpus"),
 ]
+CutHeldOut = Annotated[
+    int,
+    Option(
+        "--held-out",
+        min=0,
+        metavar="N",
+        help="Sentences to tune on, and as many to test on.",
+        show_default="dev and test of the corpus",
+    ),
+]
+Versions = Annotated[
+    bool,
+    Option("--versions", metavar="", help="Train on all versions of the target side: train.en, train.en.kjv, ..."),
+]
 DemoPairs = Annotated[int, Option("--pairs", min=100, metavar="N", help="Sentence pairs to invent.")]
 DemoHeldOut = Annotated[
     int, Option("--held-out", min=10, metavar="N", help="Sentences to tune on, and as many to test on.")

@@ -26,6 +26,8 @@ EXAMPLE = """
   rampion reproduce tillmann-zhang/theorem-1 --out paper
 
   rampion reproduce tillmann-zhang --corpus de-en --scale medium --seeds 1,2,3 --out paper
+
+  rampion reproduce wuebker/table-2 --corpus tatoeba --held-out 3000 --scale full --out tatoeba-3000
 """
 
 
@@ -39,6 +41,8 @@ def reproduce(
     scale: opt.Scale = "small",
     corpus: opt.Corpus = None,
     pair: opt.Pair = None,
+    held_out: opt.CutHeldOut = 0,
+    versions: opt.Versions = False,
     seeds: opt.SomeSeeds = "1",
     threads: opt.Threads = None,
     as_json: opt.Json = False,
@@ -57,7 +61,7 @@ def reproduce(
         return
     if out is None:
         raise RecipeError(f"{name}: the runs need a folder; name one with --out DIR")
-    shop, facts = Workshop.open(out, scale, corpus, pair, threads or processors()), []
+    shop, facts = Workshop.open(out, scale, corpus, pair, threads or processors(), held_out, versions), []
     for number, found in enumerate(run(chosen, shop, out, seeds_of(seeds), console.note)):
         facts.append(found.facts)
         if not as_json:

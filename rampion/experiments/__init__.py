@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 from rampion.errors import RecipeError
-from rampion.experiments.claims import Claim, Judged, Verdict, together
+from rampion.experiments.claims import Above, Claim, Judged, Verdict, powered, together
 from rampion.experiments.samples import Outcome, Outcomes, measured, score
 
 PAPERS = {"tillmann-zhang": "tillmann_zhang", "gimpel-smith": "gimpel_smith", "wuebker": "wuebker"}  # name -> module
@@ -163,9 +163,18 @@ def findings(experiment: Experiment, outcomes: Outcomes) -> list[Finding]:
     """The verdicts on all relations of an experiment."""
     found = []
     for relation in experiment.relations:
-        judged = [claim.judge(outcomes) for claim in relation.claims]
+        judged = [powered(claim.judge(outcomes), printed(experiment, claim)) for claim in relation.claims]
         found.append(Finding(relation, judged, together(judged)))
     return found
+
+
+def printed(experiment: Experiment, claim: Claim) -> float | None:
+    """By how much the paper's own numbers are above the bound of a claim; None if it is not such a claim."""
+    if not isinstance(claim, Above):
+        return None
+    paper = {row.label: row.paper for row in experiment.rows}
+    one, two = (paper[each.row].get(each.measure) for each in claim.quantities)
+    return None if one is None or two is None else one - two - claim.by
 
 
 def results(experiment: Experiment, outcomes: Outcomes, found: Sequence[Finding]) -> dict[str, Any]:

@@ -13,8 +13,9 @@
     alike      holds if the weights of all runs point the same way
     same       holds if two runs end in the same weights, bit for bit
 
-A claim that its interval does not decide is within noise. A relation of several claims holds if all of them do, and
-does not hold if one of them does not. Intervals are those of the paired bootstrap over the units of the two samples
+A claim that its interval does not decide is within noise. If the paper's own difference would be undecided, too, the
+size of the test cannot tell. A relation of several claims holds if all of them do, and does not hold if one of them
+does not. Intervals are those of the paired bootstrap over the units of the two samples
 (S12.2), at 95 %. Two samples of different units, or curves of different lengths, are independent, and the bounds of
 their difference follow from their own intervals:  d - sqrt((a - low_a)^2 + (high_b - b)^2)  and so on. Beside
 a difference of scores of the same segments stands the greatest p of approximate randomisation (S12.1) of any two runs.
@@ -35,7 +36,8 @@ from rampion.analysis.significance import Interval, Scored, bootstrap, paired_bo
 from rampion.experiments.samples import MEASURES, Outcomes, rows
 
 TRIALS = 2_000  # trials of approximate randomisation
-Verdict = Literal["holds", "does not hold", "within noise"]
+Verdict = Literal["holds", "does not hold", "within noise", "cannot tell at this size"]
+WEIGHTIEST: tuple[Verdict, ...] = ("does not hold", "within noise", "cannot tell at this size")
 
 
 class Quantity(NamedTuple):
@@ -346,9 +348,18 @@ def _asked(least: float, most: float) -> str:
     return f"expected below {most:g}" if math.isinf(least) else f"expected {least:g} to {most:g}"
 
 
+def powered(judged: Judged, paper: float | None) -> Judged:
+    """The claim, for which the paper has found this much, or nothing that is known.
+
+    A difference that is not as large as half the interval is not told from 0. If the paper's is not, nothing follows
+    from the interval.
+    """
+    if judged.verdict != "within noise" or paper is None or abs(paper) >= (judged.high - judged.low) / 2:
+        return judged
+    return judged._replace(verdict="cannot tell at this size")
+
+
 def together(judged: Iterable[Judged]) -> Verdict:
     """The verdict on all claims."""
     verdicts = {each.verdict for each in judged}
-    if "does not hold" in verdicts:
-        return "does not hold"
-    return "within noise" if "within noise" in verdicts else "holds"
+    return next((verdict for verdict in WEIGHTIEST if verdict in verdicts), "holds")

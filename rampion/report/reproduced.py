@@ -13,7 +13,7 @@ from rampion.report.page import Page, versions
 
 Results = Mapping[str, Any]
 
-SIGNS = {"holds": "✓", "does not hold": "✗", "within noise": "≈"}
+SIGNS = {"holds": "✓", "does not hold": "✗", "within noise": "≈", "cannot tell at this size": "?"}
 
 
 def page(title: str, experiments: Sequence[Results]) -> Page:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 from xml.etree import ElementTree
@@ -15,7 +15,18 @@ import pytest
 
 from rampion.analysis.significance import Interval, Randomised, bootstrap, paired_bootstrap, randomisation
 from rampion.errors import InputError, RecipeError
-from rampion.experiments import Experiment, Picture, Relation, Row, Scatter, experiments, findings, results, run
+from rampion.experiments import (
+    Experiment,
+    Picture,
+    Relation,
+    Row,
+    Scatter,
+    experiments,
+    findings,
+    printed,
+    results,
+    run,
+)
 from rampion.experiments.claims import (
     Above,
     Alike,
@@ -30,6 +41,7 @@ from rampion.experiments.claims import (
     Unbeaten,
     Wider,
     decided,
+    powered,
     together,
 )
 from rampion.experiments.papers import gimpel_smith, wuebker
@@ -271,6 +283,8 @@ def test_bounds_themselves_decide_nothing():
     ("verdicts", "whole"),
     [
         (["holds", "holds"], "holds"),
+        (["holds", "cannot tell at this size"], "cannot tell at this size"),
+        (["cannot tell at this size", "within noise"], "within noise"),
         (["holds", "within noise"], "within noise"),
         (["within noise", "does not hold", "holds"], "does not hold"),
     ],
@@ -609,3 +623,28 @@ def test_what_cannot_be_drawn(tmp_path):
         charts.write_lines(tmp_path / "a.pdf", LINES)
     with pytest.raises(InputError, match="there is no curve to draw"):
         charts.write_lines(tmp_path / "a.svg", {})
+
+
+@pytest.mark.parametrize(
+    ("paper", "verdict"),
+    [
+        (None, "within noise"),
+        (0.9, "cannot tell at this size"),
+        (-0.9, "cannot tell at this size"),
+        (1.1, "within noise"),
+    ],
+)
+def test_what_a_small_test_cannot_tell(paper, verdict):
+    """The interval is 1 wide on either side."""
+    open_ = Judged("a − b", 0.2, -0.8, 1.2, "within noise")
+    assert powered(open_, paper) == open_._replace(verdict=verdict)
+    sure = Judged("a − b", 2.0, 1.0, 3.0, "holds")
+    assert powered(sure, paper) == sure
+
+
+def test_the_difference_that_a_paper_prints():
+    (table,) = experiments("wuebker/table-2")
+    claims = {relation.id: relation.claims[0] for relation in table.relations}
+    assert printed(table, claims["X20e"]) == pytest.approx(31.3 - 30.4)
+    assert printed(table, claims["X20a"]) is None  # it asks only not to be beaten
+    assert printed(table, replace(claims["X20e"], by=0.4)) == pytest.approx(0.5)

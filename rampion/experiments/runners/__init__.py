@@ -28,10 +28,15 @@ class Workshop:
     stock: Stock
 
     @classmethod
-    def open(cls, out: Path, scale: str, corpus: str | None, pair: str | None, threads: int) -> Workshop:
+    def open(
+        cls, out: Path, scale: str, corpus: str | None, pair: str | None, threads: int, held_out: int = 0,
+        versions: bool = False,
+    ) -> Workshop:  # fmt: skip
         if scale not in SCALES:
             raise RecipeError(f"--scale {scale!r}: expected one of {', '.join(SCALES)}")
-        return cls(scale, Stock(out, SCALES[scale], corpus, pair, threads))
+        if corpus is None and (held_out or versions):
+            raise RecipeError("--held-out and --versions cut a corpus; name its folder (--corpus)")
+        return cls(scale, Stock(out, SCALES[scale], corpus, pair, threads, held_out, versions))
 
     @property
     def about(self) -> dict[str, Any]:
@@ -41,7 +46,7 @@ class Workshop:
         facts = manifest(())
         return {
             "scale": self.scale,
-            "corpus": self.stock.given or "toy",
+            "corpus": self.stock.name,
             **{name: facts[name] for name in facts if name != "inputs"},
         }
 
@@ -59,7 +64,7 @@ class Workshop:
                 depends = expected.depends(settings)
             case _:
                 depends = sets.DEPENDS
-        return {"corpus": self.stock.given or "toy", **{name: getattr(self.stock.scale, name) for name in depends}}
+        return {"corpus": self.stock.name, **{name: getattr(self.stock.scale, name) for name in depends}}
 
     def make(self, row: Row, seed: int, folder: Path) -> Outcome:
         match row.settings:

@@ -30,6 +30,8 @@ class Stock:
     given: str | None  # a corpus folder
     pair: str | None
     threads: int
+    held_out: int = 0  # pairs for dev, and as many for test, that are drawn from its training text; 0: it has both
+    versions: bool = False  # whether to train on all versions of its training text
 
     @cached_property
     def whole(self) -> Any:
@@ -98,14 +100,28 @@ class Stock:
     @cached_property
     def text(self) -> Path:
         """The folder of all text. The toy corpus is invented first."""
+        from rampion.decoder.text.corpus import Corpus
         from rampion.decoder.text.language import Language
 
-        if self.given:
+        cut = [str(self.held_out)] * bool(self.held_out) + ["versions"] * self.versions
+        text = self.out / "-".join(["text", *cut])
+        if self.given and not (self.held_out or self.versions):
             return Path(self.given)
-        if not (text := self.out / "text").exists():
+        if text.exists():
+            return text
+        if self.given:
+            found = Corpus.versions(self.given, self.pair) if self.versions else Corpus.load(self.given, self.pair)
+            (found.apart(self.held_out) if self.held_out else found).write(text)
+        else:
             console.note(f"inventing a toy corpus of {self.scale.pairs} pairs")
             Language.invent(1).corpus(self.scale.pairs, self.scale.held_out).write(text)
         return text
+
+    @property
+    def name(self) -> str:
+        """The text that the numbers depend on."""
+        cuts = [f"{self.held_out} held out"] if self.held_out else []
+        return ", ".join([self.given or "toy", *cuts, *(["all versions"] if self.versions else [])])
 
     @cached_property
     def pool(self) -> Stock:

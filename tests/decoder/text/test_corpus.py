@@ -9,6 +9,7 @@ import struct
 import sys
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from command import good, rampion
 from hypothesis import given
@@ -159,6 +160,35 @@ def test_splitting_off_takes_every_pair_once():
     assert all(list(part.source) == sorted(part.source, key=int) for part in parts)
     with pytest.raises(InputError, match="50 pairs are too few to set 25 and 25 aside; lower --dev-pairs"):
         split_off(text, 25, 25)
+
+
+def test_what_is_held_out_stands_once_and_is_gone():
+    text = parallel(*((str(n % 40), str(-n)) for n in range(60)))  # 0 to 19 stand twice
+    old = Corpus(("a", "b"), text, dev=text.take(np.arange(3)))
+    cut = old.apart(8)
+    assert (len(cut.train), len(cut.dev), len(cut.test)) == (44, 8, 8)
+    drawn = [*cut.dev.source, *cut.test.source]
+    assert len(set(drawn)) == 16
+    assert all(int(line) >= 20 for line in drawn)
+    assert not set(drawn) & set(cut.train.source)
+    pairs = [pair for part in (cut.train, cut.dev, cut.test) for pair in zip(part.source, part.target, strict=True)]
+    assert sorted(pairs) == sorted(zip(text.source, text.target, strict=True))
+    assert list(old.apart(8, 2).dev.source) != list(cut.dev.source)
+    with pytest.raises(InputError, match="60 pairs, 20 of them with a source sentence of their own: too few to hold"):
+        old.apart(11)
+
+
+def test_all_versions_of_a_text(tmp_path):
+    for name, lines in {
+        "train.ar": "1\n2\n", "train.en": "a\nb\n", "train.en.kjv": "c\nd\n", "train.en.asv": "e\nf\n",
+        "dev.ar": "3\n", "dev.en.0": "g\n", "dev.en.1": "h\n", "train.ar-en.align": "0-0\n0-0\n",
+    }.items():  # fmt: skip
+        (tmp_path / name).write_text(lines)
+    found = Corpus.versions(tmp_path, "ar-en")
+    assert list(found.train.source) == ["1", "2"] * 3
+    assert list(found.train.target) == ["a", "b", "e", "f", "c", "d"]
+    assert found.train.links is None
+    assert len(found.dev.targets) == 2
 
 
 def test_tokenisers(monkeypatch):
