@@ -4,6 +4,7 @@
 # make test-long  all tests on new random examples, ten times as many: for the night
 # make faults  kill, fill up, mutilate, flip bits, and count what was survived (FAULTS=some of them)
 # make docs    the site, in build/site/html    make docs-check  opens its pages in a headless browser
+# make fuzz    strange files for every reader, FUZZ_SECONDS=30 each (FUZZ=some of them)
 # make wheels-check  build, repeat and try a wheel for every Python here (VERSIONS=some of them)
 # make clean   forget all that was built; PYTHON=… chooses the interpreter
 #
@@ -19,7 +20,7 @@ listed  = $(shell sed -n 's/^$(1) = \[\(.*\)\]$$/\1/p' pyproject.toml | tr -d ',
 SOURCES := setup.py pyproject.toml MANIFEST.in README.md LICENSE \
   $(shell find rampion decoder ! -name __pycache__ ! -name '*.pyc' ! -name '*.so')
 
-.PHONY: demo test test-full test-long coverage bench faults check docs docs-check wheels-check clean
+.PHONY: demo test test-full test-long coverage bench faults fuzz check docs docs-check wheels-check clean
 
 demo: .venv/installed
 	@$(BIN)/rampion demo --out $(DEMO)
@@ -45,6 +46,10 @@ bench: .venv/installed
 
 faults: .venv/installed .venv/distributed
 	@PYTHONPATH=$$PWD/tests/kit $(BIN)/python -P tests/faults.py $(FAULTS)
+
+FUZZ_SECONDS ?= 30
+fuzz: .venv/installed .venv/fuzzing
+	@PYTHONPATH=$$PWD/tests/fuzz $(BIN)/python -P tests/fuzz/run.py --seconds $(FUZZ_SECONDS) $(FUZZ)
 
 check: .venv/installed .venv/checkers
 	$(BIN)/ruff check .
@@ -90,6 +95,11 @@ clean:
 .venv/checkers: .venv/made pyproject.toml
 	@echo "rampion: installing the checkers into .venv"
 	@$(PIP) $(call listed,check)
+	@touch $@
+
+# Atheris guides fuzzing where there is a wheel of it; elsewhere it goes without.
+.venv/fuzzing: .venv/made
+	@$(PIP) --only-binary :all: 'atheris>=3' || echo "fuzzing goes without atheris"
 	@touch $@
 
 .venv/made:

@@ -26,7 +26,7 @@ Ids = NDArray[np.uint32]
 Places = NDArray[np.int32]
 
 METHODS = ("intersection", "union", "grow-diag", "grow-diag-final-and")
-_POINTS = re.compile(r"(?:[0-9]{1,5}-[0-9]{1,5}(?:\s+|$))*")
+_POINTS = re.compile(r"(?:[0-9]{1,5}-[0-9]{1,5}(?:\s+|$))*", re.ASCII)
 _BITS = 17
 _FILES = ("source", "target", "forward", "backward")
 UNEVEN = "{} source sentences cannot be aligned with {} target sentences; expected a target for every source sentence"
@@ -137,7 +137,7 @@ def parsed(
     numbers, texts = list[int](), list[str]()
     for line, text in numbered:
         if not _POINTS.fullmatch(text):
-            wrong = next(point for point in text.split() if not _POINTS.fullmatch(point))
+            wrong = next((point for point in text.split() if not _POINTS.fullmatch(point)), text)
             raise FormatError.at(where, line, f"{wrong[:60]!r} is no point; expected 'source-target', for example 0-1")
         numbers.append(line)
         texts.append(text)

@@ -22,17 +22,17 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 from rampion.decoder.models import lm
-from rampion.decoder.models.lm import BEGIN, END, HIGHEST, MARKS, TWICE, Grams, Lm, UnusableGramError
+from rampion.decoder.models.lm import BEGIN, END, HIGHEST, MARKS, STEEPEST, TWICE, Grams, Lm, UnusableGramError
 
 from rampion.errors import FormatError
 from rampion.formats import container
-from rampion.formats.files import FilePath, head, line_blocks, newlines, replacing, shown
+from rampion.formats.files import FilePath, head, line_blocks, newlines, not_utf8, replacing, shown
 from rampion.store.names import Names
 from rampion.store.text import Texts
 
 _UNSEEN = np.float32(-100.0)  # log10 p(<unk>) if the file has no <unk>
 _MARKER = re.compile(rb"^\\[^\n]*\n", re.MULTILINE)
-_COUNT = re.compile(r"ngram\s+(\d+)\s*=\s*(\d+)")
+_COUNT = re.compile(r"ngram\s+([0-9]{1,9})\s*=\s*([0-9]{1,15})", re.ASCII)
 _BLOCK = 1 << 16
 
 Numbers = NDArray[np.int64]
@@ -53,6 +53,8 @@ def read(path: FilePath) -> Lm:
                 parts[-1].append(_grams(path, line, chunk, len(parts), len(counts), vocabulary))
             continue
         marker = chunk.decode(errors="replace").strip()
+        if section == "data" and not any(counts[:1]):
+            raise FormatError.at(shown(path), line, f"found {marker[:60]!r}, expected 'ngram 1=' and a count above 0")
         if section == "grams" and (found := sum(len(part.probs) for part, _ in parts[-1])) != counts[len(parts) - 1]:
             said = f"the head of the file says {counts[len(parts) - 1]}"
             raise FormatError.at(shown(path), line, f"found {found} {len(parts)}-grams above, {said}; is it cut off?")
@@ -119,6 +121,10 @@ def _grams(
     path: FilePath, first: int, chunk: bytes, order: int, orders: int, vocabulary: Names
 ) -> tuple[Grams, Numbers]:
     """The n-grams of these lines, and the numbers of their lines."""
+    try:
+        chunk.decode()
+    except UnicodeDecodeError as mistake:
+        raise not_utf8(path, first + newlines(chunk[: mistake.start]), mistake) from mistake
     blob, local = np.frombuffer(chunk, np.uint8), Names()
     tokens, bounds = local.tokens(Texts(blob, np.concatenate([[0], np.flatnonzero(blob == 10) + 1])))
     fields = np.diff(bounds)
@@ -150,19 +156,16 @@ def _logs(path: FilePath, lines: Numbers, tokens: NDArray[np.uint32], strings: T
     """The log10 numbers in these tokens, one a line."""
     used, places = np.unique(tokens, return_inverse=True)
     words = strings.take(used.astype(np.int64))
-    try:
-        values = np.array([float(words.raw(place)) for place in range(len(words))], np.float32)
-    except ValueError:
-        values = np.full(len(words), np.nan, np.float32)
-        for place in range(len(words)):
-            with suppress(ValueError):
-                values[place] = float(words.raw(place))
-    for place in np.flatnonzero(~np.isfinite(values))[:1].tolist():
+    values = np.full(len(words), np.nan)
+    for place in range(len(words)):
+        with suppress(ValueError):
+            values[place] = float(words.raw(place).replace(b"_", b"?"))
+    for place in np.flatnonzero(~(abs(values) <= STEEPEST))[:1].tolist():
         line = lines[np.flatnonzero(places == place)[0]]
-        raise FormatError.at(
-            shown(path), line, f"found {words.raw(place)[:60].decode(errors='replace')!r}, expected a finite number"
-        )
-    return values[places]
+        found = repr(words.raw(place)[:60].decode(errors="replace"))
+        wanted = f"a number from -{STEEPEST:g} to {STEEPEST:g}" if np.isfinite(values[place]) else "a finite number"
+        raise FormatError.at(shown(path), line, f"found {found}, expected {wanted}")
+    return values[places].astype(np.float32)
 
 
 def _model(path: FilePath, vocabulary: Names, parts: list[list[tuple[Grams, Numbers]]]) -> Lm:

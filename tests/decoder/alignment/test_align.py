@@ -363,6 +363,8 @@ def test_points_survive_a_file(tmp_path_factory, ending, points):
     [
         ("0-0\n0-0 1:1\n", r"align:2: '1:1' is no point; expected 'source-target', for example 0-1"),
         ("0-0\n-1-1\n", "align:2: '-1-1' is no point"),
+        ("0-0\n\x1c\n", r"align:2: '\\x1c' is no point"),
+        ("0-0\n\u00a00-0\n", r"align:2: '\\xa00-0' is no point"),
         ("0-0\n1-1000000\n", "align:2: '1-1000000' is no point"),
         ("0-0\n1-1 2-0\n", "align:2: point 2-0 is outside the sentences, which have 2 source and 3 target words"),
         ("0-0\n1-3\n", "align:2: point 1-3 is outside the sentences"),

@@ -87,7 +87,7 @@ class PlainArpa:
 
 
 def model_of(tmp_path, text: str) -> lm.Lm:
-    (path := tmp_path / "model.arpa").write_text(text)
+    (path := tmp_path / "model.arpa").write_bytes(text.encode(errors="surrogateescape"))
     return arpa.read(path)
 
 
@@ -436,6 +436,14 @@ BROKEN = {
         r":11: the word 'a' stands here again",
     ),
     "history": (MODEL.replace("<s> a b", "b b b"), r":20: the n-gram 'b b b' has a history that is not among"),
+    "no_counts": ("\\data\\\n\n\\1-grams:\n", r":3: found '.*1-grams:', expected 'ngram 1=' and a count above 0"),
+    "zero": (MODEL.replace("ngram 1=5", "ngram 1=0"), r":6: found '.*1-grams:', expected 'ngram 1=' and a count"),
+    "digits": (MODEL.replace("ngram 1=5", "ngram 1=" + "9" * 5000), r":2: found 'ngram 1=999.*', expected 'ngram 1='"),
+    "many_digits": (MODEL.replace("-0.35", "-" + "9" * 5000), r":17: found '-999.*', expected a finite number"),
+    "large": (MODEL.replace("-0.35", "-1e38"), r":17: found '-1e38', expected a number from -1000 to 1000"),
+    "larger": (MODEL.replace("-0.35", "-1e39"), r":17: found '-1e39', expected a number from -1000 to 1000"),
+    "underscore": (MODEL.replace("-0.35", "-1_0"), r":17: found '-1_0', expected a finite number"),
+    "bytes": (MODEL.replace("a a", "a \udcff"), r":17: byte 0xff is not UTF-8; convert the file to UTF-8"),
     "no_begin": (MODEL.replace("<s>", "c"), r":7: the 1-grams lack <s>"),
     "orders": (
         "\\data\\\n" + "".join(f"ngram {n}=1\n" for n in range(1, 8)),

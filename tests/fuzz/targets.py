@@ -1,0 +1,223 @@
+"""Every reader as a target of fuzzing: good files to begin with, and what reads a file and uses what it holds.
+
+A reader may refuse a file with a RampionError of one line that begins with its name; all else is a finding.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from rampion.decoder.alignment import links
+from rampion.decoder.alignment.align import Aligner
+from rampion.decoder.block_decoder import BlockDecoder
+from rampion.decoder.features.counts import CountFeatures
+from rampion.decoder.models import arpa, kneser, lm
+from rampion.decoder.models.blocks import BlockSet
+from rampion.decoder.models.extract import build
+from rampion.decoder.search import lattice
+from rampion.decoder.search.kbest import kbest
+from rampion.decoder.text import corpus
+
+from rampion.formats import container, nbest, read_lists, references, store, texts, weights
+from rampion.runs import sets_run
+from rampion.sets import files as sets
+from rampion.sets.records import Records
+from rampion.store.candidates import Candidates
+from rampion.store.keys import Keys
+from rampion.store.names import Labels, Names
+from rampion.store.text import Texts
+
+SOURCE = ["das haus", "ein haus", "das buch", "ein buch , das"] * 2
+TARGET = ["the house", "a house", "the book", "a book , the"] * 2
+
+
+class Target(NamedTuple):
+    """A reader; `make` writes good files into a folder."""
+
+    read: Callable[[Path], object]
+    make: Callable[[Path], None]
+    words: tuple[bytes, ...] = ()
+
+
+@cache
+def seeds(name: str) -> tuple[bytes, ...]:
+    """Good files of a target."""
+    with tempfile.TemporaryDirectory(prefix="rampion-fuzz-") as folder:
+        TARGETS[name].make(Path(folder))
+        return tuple(path.read_bytes() for path in sorted(Path(folder).iterdir()) if path.is_file())
+
+
+# Lists
+
+NBEST = """0 ||| this is it , ||| LM0= -40.7 TM0= -1.5 -2 -3 WT_a~is= 1 metric:comet= 0.81 ||| -3.81 ||| 0-0 1-2
+0 ||| that is it ||| LM0= -41 TM0= -1 -2 -3e-1 metric:comet= 0.5 ||| -4 ||| 0-0
+1 ||| the hôuse ||| LM0= -2 TM0= -1 0 0 WT_a~is= 2 metric:comet= 0 ||| -1 |||
+"""
+JSONL = """{"id": "7", "hyps": [{"text": "a b", "feats": {"LM": -3.5, "TM": [1, 2]}, "score": -1, "note": "n"}]}
+{"id": "8", "refs": ["a b", ""], "hyps": [{"text": "é", "feats": {"LM": 0, "TM": [0, 1e3], "x": 1}}]}
+"""
+
+
+REFERENCES = '{"id": "0", "refs": ["a"]}\n{"id": "1", "refs": ["b", "c"]}\n'
+
+
+def _lists(folder: Path) -> Candidates:
+    (folder / "a.nbest").write_text(NBEST)
+    found = read_lists([folder / "a.nbest"])
+    (folder / "a.nbest").unlink()
+    return Candidates.from_rows(found.names, found.runs)[0]
+
+
+def use_lists(path: Path) -> object:
+    found = read_lists([path])
+    for lists in Candidates.from_rows(found.names, found.runs):
+        use_candidates(lists)
+    return None
+
+
+def use_candidates(lists: Candidates) -> object:
+    lists.score(np.ones(len(lists.features)))
+    lists.gather(np.ones(lists.size))
+    return lists.distinct().to_records()
+
+
+def use_references(path: Path) -> object:
+    return list(references.read([path], Texts.from_strings(["0", "1"])))
+
+
+def make_stores(folder: Path) -> None:
+    whole = _lists(folder)
+    store.write(folder / "a", whole)
+    store.write(folder / "b", Candidates.from_records([{"id": "1", "hyps": [{"text": "a", "feats": {"x": 1.0}}]}]))
+    store.write(
+        folder / "c", whole.distinct().take(np.zeros(0, np.int64), np.zeros(1, np.int64), Texts.from_strings([]))
+    )
+
+
+def make_records(folder: Path) -> None:
+    table = Keys()
+    table.enter(np.array([5, 7, 9], np.uint64))
+    records = Records(
+        np.array([0, 1, 3]), np.array([0, 2, 3, 5]), np.array([0, 1, 2, 0, 0], np.uint32), np.ones((3, 2)),
+        np.array([0.5, 1.0, 0.0]), np.array([1, 2, 3], np.uint64),
+    )  # fmt: skip
+    opened = sets.Sets.open(folder / "sets", "corpus")
+    (folder / "sets").mkdir()
+    opened.append("oracle", records, table)
+    (folder / "sets" / "oracle.records").rename(folder / "a")
+
+
+def use_records(path: Path) -> object:
+    part = sets.read(path)
+    records = part.records.cut(0, len(part.records.bounds) - 1)
+    np.bincount(records.ids, minlength=1)
+    return (
+        Keys.of(part.keys, np.zeros(len(part.keys), np.uint32)) if len(set(part.keys.tolist())) == len(part.keys) else 0
+    )
+
+
+def make_keyed(folder: Path) -> None:
+    arrays = {"keyed": np.ones(3, np.float32), "own": np.ones(1)}
+    container.write(folder / "a", sets_run.SCHEMA.kind, arrays, {"names": ["LM"]})
+
+
+# The decoder
+
+
+def make_blocks(folder: Path) -> None:
+    build(Texts.from_strings(SOURCE), Texts.from_strings(TARGET), _links(folder), threads=1).write(folder / "a")
+    BlockSet.of([("das haus", "the house", 2, {"PhraseST": -1.0}), ("das", "the", 1, {})]).write(folder / "b")
+
+
+def _links(folder: Path) -> links.Alignment:
+    return links.Alignment.of([[(i, i) for i in range(len(line.split()))] for line in SOURCE])
+
+
+def use_blocks(path: Path) -> object:
+    found = BlockSet.read(path)
+    spoken = [found.text(block) for block in range(min(50, len(found.blocks.targets)))]
+    decoder = BlockDecoder(found, features="all", threads=1, options=4)
+    said = decoder.decode(Texts.from_strings(["das haus ist", ""]), dict.fromkeys(decoder.names, 0.1), 3)
+    return spoken, said.to_records()
+
+
+def make_lm(folder: Path) -> None:
+    kneser.estimate(Texts.from_strings(TARGET), 3).lm.write(folder / "a")
+    kneser.estimate(Texts.from_strings(["a"]), 1).lm.write(folder / "b")
+
+
+def use_model(model: lm.Lm) -> object:
+    model.perplexity(Texts.from_strings(["the house a strange one", ""]))
+    return model.grams()
+
+
+def make_arpa(folder: Path) -> None:
+    arpa.save(folder / "a.arpa", kneser.estimate(Texts.from_strings(TARGET), 3).lm)
+
+
+def make_aligner(folder: Path) -> None:
+    Aligner.train(Texts.from_strings(SOURCE), Texts.from_strings(TARGET), threads=1).save(folder / "a")
+
+
+def use_aligner(path: Path) -> object:
+    return Aligner.load(path).align(
+        Texts.from_strings(["das neue haus"]), Texts.from_strings(["the new house"]), threads=1
+    )
+
+
+LATTICE = "sentence 3 3\n0 1 -1.5 the house\n0 1 -2 a\n1 2 0\nsentence 2 1\n0 1 -1 é\n"
+
+
+def make_lattices(folder: Path) -> None:
+    (folder / "a").write_text(LATTICE)
+    lattice.write(folder / "b.lattice", lattice.read(folder / "a"))
+
+
+def use_lattice(path: Path) -> object:
+    found = lattice.read(path)
+    lattice.pruned(found.graph, 1.0)
+    return found.texts(kbest(found.graph, 2)), lattice.posteriors(found.graph)
+
+
+def _text(*contents: str) -> Callable[[Path], None]:
+    def make(folder: Path) -> None:
+        for number, content in enumerate(contents):
+            (folder / f"{number}").write_text(content)
+
+    return make
+
+
+def _weights(folder: Path) -> None:
+    (folder / "a").write_text("# note\nLM= 0.5\nTM= 1e-3 2\nWT_a~b -3\nx 1\n")
+    weights.write(folder / "b.bin", weights.read(folder / "a"))
+
+
+def use_nbest(path: Path) -> object:
+    return list(nbest.read(path, Labels(Names())))
+
+
+TARGETS = {
+    "nbest": Target(use_lists, _text(NBEST)),
+    "nbest rows": Target(use_nbest, _text(NBEST)),
+    "jsonl": Target(use_lists, _text(JSONL), (b'"hyps"', b'"feats"', b'"refs"', b'"metrics"', b'"score"', b'"text"')),
+    "references": Target(use_references, _text("a b\nc\n", REFERENCES)),
+    "texts": Target(texts.read, _text("a b\n\nc é\n")),
+    "corpus lines": Target(corpus.read_lines, _text("a b\n\nc é\n")),
+    "corpus tsv": Target(corpus.read_tsv, _text("a\tb\nc\td e\n")),
+    "store": Target(lambda path: use_candidates(store.read(path)), make_stores),
+    "weights": Target(lambda path: dict(weights.read(path)), _weights),
+    "records": Target(use_records, make_records),
+    "keyed weights": Target(lambda path: container.read(path, sets_run.SCHEMA), make_keyed),
+    "blocks": Target(use_blocks, make_blocks),
+    "lm": Target(lambda path: use_model(lm.read(path)), make_lm),
+    "arpa": Target(lambda path: use_model(arpa.read(path)), make_arpa),
+    "aligner": Target(use_aligner, make_aligner),
+    "lattice": Target(use_lattice, make_lattices),
+    "alignment": Target(links.read, _text("0-0 1-2\n\n3-3\n")),
+    "counts": Target(CountFeatures.read, _text("pair\tdas the\t3\t0.5\n")),
+}  # fmt: skip
