@@ -196,7 +196,8 @@ def randomisation(
     metric : Metric
         What makes scores of sums of statistics.
     first, second : numpy.ndarray
-        The statistics of the systems, [segments, width] or [runs, segments, width], of as many runs each.
+        The statistics of the systems, [segments, width] or [runs, segments, width]. With unequal numbers of runs the
+        means over runs are dealt, so that p is about other segments, not about other runs.
     trials : int
         The number of deals.
     seed : int
@@ -220,8 +221,8 @@ def randomisation(
     Randomised(score=-30.0, p=0.5, deals=4, exact=True)
     """
     one, two = _paired(first, second)
-    if len(one) != len(two):
-        raise InputError(f"the systems have {len(one)} and {len(two)} runs; give as many of one as of the other")
+    if len(one) != len(two):  # no fair deal of runs: then of their means
+        one, two = one.mean(axis=0, keepdims=True), two.mean(axis=0, keepdims=True)
     pools = np.concatenate([one, two]).transpose(1, 0, 2)
     whole, runs = pools.sum(axis=(0, 1)), len(one)
     dealt = (pools != pools[:, :1]).any(axis=(1, 2))  # where all rows are equal, every deal is the same

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from glob import glob
 from os.path import exists
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rampion.analysis.significance import (
     Bootstrapped,
@@ -21,22 +20,31 @@ from rampion.analysis.significance import (
     randomisation,
     spread,
 )
+from rampion.apps import chosen
 from rampion.errors import InputError
 from rampion.formats import references, texts
 from rampion.metrics import Metric
 from rampion.metrics import metric as named
+from rampion.metrics.base import Statistics
 from rampion.store.text import References, Texts
 
 METRICS = "bleu", "chrf"
 
+Judged = tuple[Metric, References, Sequence[Statistics]]  # a metric, and by it the statistics of every system
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompareTask:
-    """Systems, the baseline first, and the test: `ar` (approximate randomisation) or `bs` (paired bootstrap)."""
+    """Systems, the baseline first, and the test: `ar` (approximate randomisation) or `bs` (paired bootstrap).
+
+    With lists, systems are what chooses from them.
+    """
 
     systems: list[str]
     refs: list[str]
     metrics: list[str]
+    lists: list[str] = field(default_factory=list)
+    lenient: bool = False
     test: str = "ar"
     trials: int = 10_000
     seed: int = 0
@@ -79,15 +87,32 @@ class Compared(NamedTuple):
 
 def compare(task: CompareTask) -> list[Compared]:
     """Every system beside the first, by every metric."""
-    metrics = [named(name) for name in task.metrics or METRICS]
-    paths = _systems(task.systems)
-    outputs, truth = _read(paths, task.refs)
-    found = []
-    for judge in metrics:
-        rows = np.split(_statistics(judge, outputs, truth), len(paths))
+    systems, found = _systems(task.systems), []
+    for judge, truth, rows in (_chosen if task.lists else _outputs)(systems, task):
         signature = f"{judge.signature(truth)}|{task.test}:{task.trials}|seed:{task.seed}"
-        found.append(Compared(judge.name, signature, _tested(judge, paths, rows, task)))
+        found.append(Compared(judge.name, signature, _tested(judge, systems, rows, task)))
     return found
+
+
+def _outputs(systems: dict[str, list[str]], task: CompareTask) -> Iterator[Judged]:
+    """Every metric with its statistics of outputs."""
+    metrics = [named(name) for name in task.metrics or METRICS]
+    outputs, truth = _read(systems, task.refs)
+    cuts = np.cumsum([len(runs) for runs in systems.values()])[:-1]
+    for judge in metrics:
+        parts: list[Statistics] = list(np.split(_statistics(judge, outputs, truth), cuts))
+        yield judge, truth, parts
+
+
+def _chosen(systems: dict[str, list[str]], task: CompareTask) -> Iterator[Judged]:
+    """Every metric with its statistics of what systems choose from the lists."""
+    given = chosen.given(task.lists, task.refs, task.metrics or METRICS, task.lenient)
+    choices = {run: chosen.choice(run, given.lists, task.lenient) for runs in systems.values() for run in runs}
+    for one in given.judged:
+        rows: list[Statistics] = [
+            np.stack([one.statistics(run, choices[run]) for run in runs]) for runs in systems.values()
+        ]
+        yield one.judge.metric, one.judge.references, rows
 
 
 def _systems(given: Sequence[str]) -> dict[str, list[str]]:
@@ -99,17 +124,16 @@ def _systems(given: Sequence[str]) -> dict[str, list[str]]:
             name, outputs = one, ""
         for output in outputs.split(",") if outputs else [one]:
             systems.setdefault(name, []).extend(sorted(glob(output)) or [output])
-    (base, runs), *others = systems.items()
-    if not others:
-        raise InputError(f"there is one system, {base}; name a baseline and at least one system to compare with it")
-    for name, more in others:
-        if len(more) != len(runs):
-            found = f"{base} has {len(runs)} and {name} has {len(more)}"
-            raise InputError(f"unequal numbers of runs: {found}; give as many outputs of every system")
+    if len(systems) < 2:
+        raise InputError(
+            f"there is one system, {next(iter(systems))}; name a baseline and at least one system to compare with it"
+        )
     return systems
 
 
 def _read(systems: dict[str, list[str]], refs: Sequence[str]) -> tuple[list[Texts], References]:
+    if not refs:
+        raise InputError("outputs need references: name them with --refs, or lists with --from")
     paths = [path for outputs in systems.values() for path in outputs]
     outputs = [texts.read(path) for path in paths]
     count = len(outputs[0])
@@ -121,16 +145,17 @@ def _read(systems: dict[str, list[str]], refs: Sequence[str]) -> tuple[list[Text
     return outputs, references.read(refs, Texts.from_strings(f"line {n + 1}" for n in range(count)))
 
 
-def _statistics(metric: Metric, outputs: Sequence[Texts], references: References) -> NDArray[np.int64]:
+def _statistics(metric: Metric, outputs: Sequence[Texts], references: References) -> Statistics:
     """[outputs, segments, width]; the outputs are the candidates of a segment, so that references count once."""
     count, segments = len(outputs), len(references)
     order = np.arange(count * segments).reshape(count, segments).T.ravel()
     rows = metric.statistics(Texts.join(outputs).take(order), count * np.arange(segments + 1), references)
-    return rows.reshape(segments, count, -1).transpose(1, 0, 2)
+    found: Statistics = rows.reshape(segments, count, -1).transpose(1, 0, 2)
+    return found
 
 
 def _tested(
-    metric: Metric, systems: dict[str, list[str]], rows: Sequence[NDArray[np.int64]], task: CompareTask
+    metric: Metric, systems: dict[str, list[str]], rows: Sequence[Statistics], task: CompareTask
 ) -> list[Tested]:
     """What there is to report of every system; its difference is from the first."""
     found: list[Tested] = []

@@ -68,6 +68,12 @@ def references_of(
     raise InputError(f"the metric {metric} needs references; name them with --refs, or choose --metric metric:COLUMN")
 
 
+def with_target(metrics: Sequence[str] | None, target: str | None) -> list[str]:
+    """The metrics, and the column that --target names."""
+    column = [] if target is None else [target if "/" in target else f"metric:{target}"]
+    return [*(metrics or ()), *column]
+
+
 def read_source(path: str, longest: int | None = None) -> Texts:
     """Sentences to translate, a line each, of no more than the longest number of words."""
     from rampion.errors import FormatError

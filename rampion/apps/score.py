@@ -1,4 +1,4 @@
-"""Score system outputs against references."""
+"""Score system outputs against references, or what systems choose from lists."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rampion.analysis.ranking import discounted_gain, reciprocal_rank
+from rampion.apps import chosen
 from rampion.errors import InputError
 from rampion.formats import references, texts
 from rampion.formats.files import shown
 from rampion.metrics import metric as named
+from rampion.metrics import reads_columns
+from rampion.metrics.judging import Batch
 from rampion.store.text import Texts
 
 METRICS = "bleu", "chrf"
@@ -26,6 +30,8 @@ class Scored(NamedTuple):
 
 def score(outputs: Sequence[str], refs: Sequence[str], metrics: Sequence[str]) -> list[Scored]:
     """The scores of every output."""
+    if not refs:
+        raise InputError("outputs need references: name them with --refs, or lists with --from")
     judges, found = [named(name) for name in metrics or METRICS], []
     for path in outputs:
         output = texts.read(path)
@@ -35,4 +41,33 @@ def score(outputs: Sequence[str], refs: Sequence[str], metrics: Sequence[str]) -
         bounds = np.arange(len(output) + 1)
         scores = {one.name: float(one.total_score(one.statistics(output, bounds, given).sum(axis=0))) for one in judges}
         found.append(Scored(path, scores, {one.name: one.signature(given) for one in judges}))
+    return found
+
+
+def score_choices(
+    systems: Sequence[str], lists: Sequence[str], refs: Sequence[str], metrics: Sequence[str], lenient: bool = False
+) -> list[Scored]:
+    """The scores of what every system chooses from the lists; by a column also how well it ranks them."""
+    given, found = chosen.given(lists, refs, metrics or METRICS, lenient), []
+    for system in systems:
+        choice, scores = chosen.choice(system, given.lists, lenient), dict[str, float]()
+        for one in given.judged:
+            metric = one.judge.metric
+            scores[metric.name] = metric.total_score(one.statistics(system, choice).sum(axis=0))
+            if reads_columns(metric):
+                scores |= _ranked(one.batch, choice, system)
+        signatures = {one.judge.metric.name: one.judge.metric.signature(one.judge.references) for one in given.judged}
+        found.append(Scored(system, scores, signatures))
+    return found
+
+
+def _ranked(batch: Batch, choice: chosen.Choice, system: str) -> dict[str, float]:
+    """NDCG by the column, and MRR if it holds labels: 0 and 1."""
+    costs, bounds = batch.stakes.costs, batch.stakes.bounds
+    scores = -costs if system == "oracle" else choice.scores
+    if scores is None:
+        return {}
+    found = {"NDCG": discounted_gain(bounds, scores, -costs)}
+    if set(np.unique(batch.metric.segments(batch.statistics)).tolist()) <= {0.0, 1.0}:
+        found["MRR"] = reciprocal_rank(bounds, scores, costs == costs.min())
     return found

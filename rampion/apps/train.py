@@ -120,6 +120,7 @@ def train(task: TrainTask, show: Show) -> Trained:
             progress=bar.tick,
         )  # fmt: skip
         facts = {"corpus": text.fingerprint, "decoder": keyed.fingerprint, "base": below and below.fingerprint}
+
         def record(row: SetIteration) -> None:
             bar.again()
             show(row)

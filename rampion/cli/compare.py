@@ -12,6 +12,7 @@ from rampion.cli import app
 from rampion.cli import options as opt
 from rampion.cli.options import Format, Test
 from rampion.cli.panels import LISTS
+from rampion.metrics.base import decimals
 
 if TYPE_CHECKING:
     from rampion.apps.compare import Compared
@@ -23,7 +24,9 @@ EXAMPLE = """
 
   rampion compare base=base.1,base.2,base.3 "new=new.*" --refs test.en.0 --refs test.en.1 --metric bleu --metric ter
 
-The runs of a system are what other seeds of its optimiser gave; all systems need the same number of them.
+  rampion compare listed best=feature:logprob consensus tuned=run --from test.jsonl --target is_correct
+
+The runs of a system are what other seeds of its optimiser gave. With unequal numbers of them, their means are compared.
 """
 
 Block = tuple[list[str], list[list[str]]]
@@ -40,11 +43,14 @@ def compare(
         typer.Argument(
             metavar="SYSTEM",
             help="OUTPUT, or NAME=OUTPUT,OUTPUT,... for the runs of a system, wildcards too; the first system is the "
-            "baseline. Outputs have a line for each segment.",
+            "baseline. Outputs have a line for each segment. With --from, systems choose from lists.",
         ),
     ],
-    refs: opt.NeededRefs,
+    refs: opt.Refs = None,
     metric: opt.Metrics = None,
+    target: opt.Target = None,
+    lists: opt.From = None,
+    lenient: opt.Lenient = False,
     test: opt.TestOption = Test.ar,
     trials: opt.Trials = 10_000,
     seed: opt.Seed = 0,
@@ -53,10 +59,12 @@ def compare(
 ) -> None:
     """Compare systems with a baseline: scores, differences, and how likely chance is to make such a difference."""
     from rampion.apps import compare as comparing
+    from rampion.apps.inputs import with_target
 
     task = comparing.CompareTask(
-        systems=systems, refs=refs, metrics=metric or [], test=test.value, trials=trials, seed=seed
-    )
+        systems=systems, refs=refs or [], metrics=with_target(metric, target), lists=lists or [], lenient=lenient,
+        test=test.value, trials=trials, seed=seed,
+    )  # fmt: skip
     found = comparing.compare(task)
     if as_json or style is Format.json:
         console.show_json([one.facts() for one in found])
@@ -70,17 +78,20 @@ def compare(
 
 def _block(found: Compared) -> Block:
     """A table's head and rows, all text."""
-    several = found.systems[0].runs is not None
+    several = any(one.runs for one in found.systems)
+    d = decimals(one.score.score for one in found.systems)
     columns = ["mean", "sd", "min", "max"] if several else ["score", "95% interval"]
     rows = []
     for one in found.systems:
         if one.runs:
-            scores = [f"{value:.2f}" for value in (one.runs.mean, one.runs.sd, one.runs.min, one.runs.max)]
+            scores = [f"{value:.{d}f}" for value in (one.runs.mean, one.runs.sd, one.runs.min, one.runs.max)]
+        elif several:
+            scores = [f"{one.score.score:.{d}f}", "", "", ""]
         else:
-            scores = [f"{one.score.score:.2f}", f"[{one.score.low:.2f}, {one.score.high:.2f}]"]
+            scores = [f"{one.score.score:.{d}f}", f"[{one.score.low:.{d}f}, {one.score.high:.{d}f}]"]
         tested = ["", ""]
         if gain := one.difference:
-            tested = [f"{gain.score:+.2f}", f"{gain.p:.4f}{'*' if gain.p < LEVEL else ' '}"]
+            tested = [f"{gain.score:+.{d}f}", f"{gain.p:.4f}{'*' if gain.p < LEVEL else ' '}"]
         rows.append([one.system, *scores, *tested])
     return [found.metric, *columns, "difference", "p "], rows
 

@@ -120,6 +120,24 @@ Metric = Annotated[str | None, Option("--metric", metavar="NAME", help=_METRIC)]
 Metrics = Annotated[
     list[str] | None, Option("--metric", metavar="NAME", help=_METRIC, show_default="bleu, and again for chrf")
 ]
+Target = Annotated[
+    str | None,
+    Option(
+        "--target",
+        metavar="COLUMN",
+        help="The column to go by: a label of 0 or 1, a reward, a metric; COLUMN,lower if less is better, ERRORS/WORDS "
+        "for a sum by a sum. Short for --metric metric:COLUMN.",
+    ),
+]
+From = Annotated[
+    list[str] | None,
+    Option(
+        "--from",
+        metavar="NBEST",
+        help="Lists that the systems choose from. A system is then listed, random, oracle, consensus[:METRIC], "
+        "feature:NAME, weights, a run, or an output of the same segments.",
+    ),
+]
 Lenient = Annotated[
     bool,
     Option("--lenient", metavar="", help="Skip lines that are wrong and report how many, instead of stopping."),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,6 +11,10 @@ from rampion import console
 from rampion.cli import app
 from rampion.cli import options as opt
 from rampion.cli.panels import LISTS
+from rampion.metrics.base import decimals
+
+if TYPE_CHECKING:
+    from rampion.apps.score import Scored
 
 EXAMPLE = """
 [bold]Examples[/bold]
@@ -17,25 +22,48 @@ EXAMPLE = """
   rampion score test.out --refs test.en.0 --refs test.en.1
 
   rampion score test.out --refs test.en --metric bleu:13a --metric chrf++ --metric ter
+
+  rampion score listed feature:logprob consensus run oracle --from test.jsonl --target is_correct
 """
 
 
 @app.command(epilog=EXAMPLE, rich_help_panel=LISTS)
 def score(
     outputs: Annotated[
-        list[str], typer.Argument(metavar="OUTPUT", help="System outputs, one segment on each line; - is stdin.")
+        list[str],
+        typer.Argument(
+            metavar="OUTPUT", help="System outputs, one segment on each line; - is stdin. With --from: systems."
+        ),
     ],
-    refs: opt.NeededRefs,
+    refs: opt.Refs = None,
     metric: opt.Metrics = None,
+    target: opt.Target = None,
+    lists: opt.From = None,
+    lenient: opt.Lenient = False,
     as_json: opt.Json = False,
 ) -> None:
-    """Score system outputs against references."""
+    """Score system outputs against references, or what weights and baselines choose from lists."""
     from rampion.apps import score as scoring
+    from rampion.apps.inputs import with_target
 
-    found = scoring.score(outputs, refs, metric or [])
+    metrics = with_target(metric, target)
+    if lists:
+        found = scoring.score_choices(outputs, lists, refs or [], metrics, lenient)
+    else:
+        found = scoring.score(outputs, refs or [], metrics)
     if as_json:
         console.show_json([one._asdict() for one in found])
         return
-    console.show([(one.output, *one.scores.values()) for one in found], ["output", *found[0].scores])
+    _show(found)
     for name, signature in found[-1].signatures.items():
         typer.echo(f"{name}: {signature}")
+
+
+def _show(found: Sequence[Scored]) -> None:
+    heads = list(dict.fromkeys(head for one in found for head in one.scores))
+    places = {head: decimals(one.scores[head] for one in found if head in one.scores) for head in heads}
+    rows = []
+    for one in found:
+        cells = (f"{one.scores[head]:.{places[head]}f}" if head in one.scores else "-" for head in heads)
+        rows.append((one.output, *cells))
+    console.show(rows, ["output", *heads])

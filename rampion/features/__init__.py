@@ -85,6 +85,18 @@ def add_features(
     return lists.with_features(given.columns)
 
 
+def column_of(lists: Candidates, name: str) -> Reals:
+    """The values of a feature that the lists have, or that can be made without sources or models.
+
+    Examples
+    --------
+    >>> from rampion.features import column_of
+    >>> column_of(lists, "LM").tolist(), column_of(lists, "length*LM").tolist()
+    ([-1.0, -1.5, -0.5, -1.0], [-3.0, -4.5, -1.0, -2.0])
+    """
+    return Given(lists, None, None, None).column(name)
+
+
 def is_made(name: str) -> bool:
     """Whether this is the name of a feature that can be made."""
     return bool(_OF_TEXT.fullmatch(name) or _THRESHOLD.fullmatch(name) or _BINS.fullmatch(name) or "*" in name[1:-1])
@@ -109,8 +121,8 @@ class Given:
         if name in self.columns:
             return self.columns[name]
         if name not in self.lists.features.ids:
-            if is_made(name) and name in (made := _made(self, name)):
-                return made[name]
+            if is_made(name) and len(made := _made(self, name)) == 1:
+                return next(iter(made.values()))
             near = get_close_matches(name, [*self.columns, *self.lists.features.names, *MAKERS], 1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
             raise InputError(f"the lists have no feature {name!r}{hint}")
@@ -150,6 +162,9 @@ def _vote(given: Given, option: str, by: str) -> Columns:
         raise InputError("the feature 'vote:answer' needs to know where texts say their answer; give --answer")
     name = "vote" if given.answer is None else "vote:answer"
     answers = words.answers(given.lists.texts, given.answer)
+    if given.answer is not None and len(answers) and not any(answers):
+        last = given.lists.texts[0][-60:]
+        raise InputError(f"no text has an answer by the pattern {given.answer.pattern!r}; the first ends with {last!r}")
     return {name + (f"@{by}" if by else ""): votes(given.lists, answers, given.weights(by))}
 
 

@@ -128,10 +128,9 @@ class Judge:
         statistics = self.metric.statistics(candidates.texts, candidates.bounds, references, candidates.metrics)
         prices = costs(self.metric, statistics, self.alpha)
         reached = _reached(candidates, references)
-        if (
-            reads_columns(self.metric) and REACHED not in candidates.metrics and not prices.min(initial=0.0) < 0
-        ):  # a label of 1, or no error at all
-            reached |= prices == 0
+        if reads_columns(self.metric) and REACHED not in candidates.metrics:
+            reached &= len(references.texts.blob) > 0  # without references an empty text would equal one
+            reached |= (prices == 0) & (prices.min(initial=0.0) == 0)  # a label of 1, or no errors
         stakes = Stakes(candidates.bounds, prices, reached)
         return Batch(candidates, statistics, stakes, self.metric, totals(candidates) if self.listed else None)
 
