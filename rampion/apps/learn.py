@@ -41,6 +41,7 @@ from rampion.formats.files import replacing
 from rampion.losses.expectation import ExpectedBleu
 from rampion.metrics import metric as named
 from rampion.optim.solvers import Descent, Lbfgs
+from rampion.report.learnt import RESULTS, page
 from rampion.runs.folder import RunFolder
 from rampion.store.features import Features, Weights
 from rampion.store.text import Texts
@@ -49,7 +50,7 @@ from rampion.training.recipes import Recipe, looped, recipe_named
 from rampion.training.tuning import judge
 
 SYSTEM, DENSE, LISTS, LEARNT, BLOCKS, TUNED = "system", "dense", "lists", "learnt.bin", "learnt.blocks", "tuned"
-WEIGHTS, COURSE, RESULTS = "weights.txt", "course.json", "results.json"
+WEIGHTS, COURSE, PAGE = "weights.txt", "course.json", "report.html"
 FOURTEEN = "fourteen"
 WIDTH = 100  # candidates of a sentence of dev, in each decoding of MERT
 EFFECTIVE = 6.0  # candidates of a list that p is spread over when learning begins
@@ -191,6 +192,8 @@ class Course:
             results = self.results()
         with replacing(self.out / RESULTS) as file:
             file.write(json.dumps(results, indent=1).encode() + b"\n")
+        with replacing(self.out / PAGE) as file:
+            file.write(page(self.folder, results).html().encode(errors="replace"))
         return results
 
     @contextmanager

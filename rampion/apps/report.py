@@ -17,7 +17,7 @@ from rampion.errors import InputError, RampionError, StoreError
 from rampion.formats import store
 from rampion.formats import weights as weight_files
 from rampion.formats.files import replacing
-from rampion.report import demonstrated, differed, reproduced, swept, trained, tuned
+from rampion.report import demonstrated, differed, learnt, reproduced, swept, trained, tuned
 from rampion.report.explorer import CHOSEN, START, Judged, rounds
 from rampion.report.page import TOP, Page
 from rampion.runs.door import held, parsed
@@ -51,6 +51,12 @@ def page_of(path: Path) -> Page:
             return reproduced.page(path.stem, [_results(path)])
     if (path / demonstrated.RESULTS).exists():
         return _demonstrated(path)
+    if (path / learnt.RESULTS).exists() and RunFolder(path).begun:
+        results = _parsed(path / learnt.RESULTS)
+        if not isinstance(results, dict):
+            raise StoreError(f"{path / learnt.RESULTS}: is damaged; give the command that made it again")
+        with _as_written(path / learnt.RESULTS):
+            return learnt.page(RunFolder(path), results)
     if (path / "sets").is_dir():
         run = SetRun.open(path)
         return trained.page(run, *_named(run))

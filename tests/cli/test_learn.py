@@ -75,6 +75,19 @@ def test_the_weights_are_columns_of_the_blocks(done):
 
 
 @pytest.mark.slow
+def test_the_page_shows_the_table(done):
+    folder, told = done
+    page = (folder / "report.html").read_text()
+    for name, scores in told["table"].items():
+        assert f">{name}<" in page
+        assert all(f">{score['score']:.2f}<" in page for score in scores.values())
+    assert "Expected BLEU of the held-out lists" in page
+    (folder / "report.html").unlink()
+    good("report", folder)
+    assert (folder / "report.html").read_text() == page
+
+
+@pytest.mark.slow
 def test_a_stopped_run_goes_on_to_the_same_bytes(corpus, done, tmp_path):
     folder, told = done
     for name, lost in enumerate((["lists/01.store"], ["learnt.blocks", "tuned"], ["course.json", "results.json"])):
