@@ -25,11 +25,13 @@ from scipy.sparse import csr_array
 
 from rampion._kernels import MODULES
 from rampion.losses.contrast import FEAR, HOPE, Contrast
+from rampion.losses.pairwise import Pairs
 from rampion.losses.ranking import COSTMARGIN, Ranking, Regression
 from rampion.metrics.bleu import ORDER, Bleu
 from rampion.metrics.judging import Stakes
 from rampion.metrics.tokens import Tokens, empty_table
 from rampion.optim.online_sgd import WorkArrays
+from rampion.optim.pro import differences
 from rampion.sets.packed import Fresh, Slabs, _Room
 from rampion.store.candidates import Candidates, _Work
 from rampion.store.grouped import WORK, Part, _grouped
@@ -426,6 +428,24 @@ def pairs(load: Load) -> Race:
     )  # fmt: skip
 
 
+def apart(load: Load) -> Race:
+    """The differences of PRO's pairs."""
+    found = Pairs().drawn(load.stakes)
+    owners = np.searchsorted(load.lists.bounds, found.better, "right") - 1
+    bounds, ids, values = differences(found, load.store)
+    sums, out = np.zeros(load.lists.local_size), (np.empty_like(bounds), np.empty_like(ids), np.empty_like(values))
+
+    def rows() -> None:
+        load.matrix[found.better] - load.matrix[found.worse]
+
+    return Race(
+        "apart", len(found.better), "pair",
+        lambda: (load.lists, owners, found.better, found.worse, sums, *out),
+        lambda arguments: arguments[-3:],
+        {"SciPy": rows},
+    )  # fmt: skip
+
+
 def envelope(load: Load) -> Race:
     """MERT's lines along the first feature."""
     intercepts, bounds, n = load.store.score(load.weights), load.store.bounds, load.store.size
@@ -755,6 +775,7 @@ RACES: dict[str, Callable[[Load], Race]] = {
     "slab_gradient": slab_gradient,
     "slab_add": slab_add,
     "pairs": pairs,
+    "apart": apart,
     "envelope": envelope,
     "extremes": extremes,
     "sweep": sweep,

@@ -16,6 +16,7 @@ from rampion._reference.slab_add import FILTER
 
 MODULES = {
     "agree": ("agree_bleu", "agree_chrf", "agree_posteriors"),
+    "apart": ("apart",),
     "contrast": ("contrast", "side"),
     "envelope": ("envelope", "extremes", "sweep"),
     "epoch": ("epoch",),
@@ -64,6 +65,7 @@ def opened(package: str, modules: Mapping[str, Sequence[str]]) -> dict[str, Call
 
 if TYPE_CHECKING:  # types come from the twins
     from rampion._reference.agree import agree_bleu, agree_chrf, agree_posteriors
+    from rampion._reference.apart import apart
     from rampion._reference.contrast import contrast, side
     from rampion._reference.envelope import envelope, extremes, sweep
     from rampion._reference.epoch import epoch

@@ -6,13 +6,15 @@ import math
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache
 from pathlib import Path
+from threading import current_thread
 from typing import TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+NAME = "rampion-each"  # of the threads of `each`
 
 
 def processors() -> int:
@@ -51,10 +53,30 @@ def _read(path: Path) -> str:
         return ""
 
 
+@cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    """Threads that stay for the next call of `each`: a solver calls it many thousand times."""
+    return ThreadPoolExecutor(threads, NAME)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # a child has none of its parent's threads
+
+
 def each(work: Callable[[Item], Result], items: Iterable[Item], threads: int | None = None) -> list[Result]:
     """The results in the order of the items; one thread for each processor unless told otherwise."""
-    items = list(items)
-    return list(in_order(work, items, min(threads or processors(), len(items)), len(items)))
+    items, threads = list(items), threads or processors()
+    # A thread of the pool that waited for the pool could wait for ever.
+    if threads < 2 or len(items) < 2 or current_thread().name.startswith(NAME):
+        return [work(item) for item in items]
+    pool = _pool(threads)
+    waiting = [pool.submit(work, item) for item in items]
+    try:
+        return [future.result() for future in waiting]
+    finally:  # after an error nothing new begins, and what has begun ends
+        for future in waiting:
+            future.cancel()
+        wait(waiting)
 
 
 def in_order(

@@ -59,6 +59,31 @@ def test_nothing_new_begins_after_an_error(threads):
     assert len(begun) < 50
 
 
+def test_one_call_after_another_has_the_same_threads():
+    seen, start = set(), threading.Barrier(3, timeout=10)
+
+    def work(_):
+        start.wait()
+        seen.add(threading.get_ident())
+
+    for _ in range(5):
+        each(work, range(3), 3)
+    assert len(seen) == 3
+
+
+def test_work_that_has_parts_of_its_own_ends():
+    assert each(lambda n: sum(each(lambda m: n * m, range(9), 2)), range(9), 2) == [36 * n for n in range(9)]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_a_child_has_threads_of_its_own():
+    assert each(str, range(4), 2) == ["0", "1", "2", "3"]
+    child = os.fork()
+    if not child:
+        os._exit(each(str, range(4), 2) != ["0", "1", "2", "3"])
+    assert os.waitpid(child, 0)[1] == 0
+
+
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="the system has no CPU affinity")
 def test_processors_respect_the_affinity():
     one = min(os.sched_getaffinity(0))

@@ -29,17 +29,18 @@ class Drawn(Loss):
     worse: Picks
     smooth = True
 
-    def among(self, rows: Picks) -> Drawn:
-        """The same pairs, where only the candidates at rows are left; rows hold all of them, in order."""
-        return Drawn(np.searchsorted(rows, self.better), np.searchsorted(rows, self.worse))
-
     def slopes(self, stakes: Stakes, scores: Reals) -> tuple[float, Reals]:
-        losses = np.logaddexp(0.0, scores[self.worse] - scores[self.better])
-        pulls = 2.0 * -np.expm1(-losses)
+        value, pulls = logistic(scores[self.better] - scores[self.worse])
         slopes = np.zeros(len(scores))
-        slopes += np.bincount(self.worse, pulls, len(scores))
-        slopes -= np.bincount(self.better, pulls, len(scores))
-        return 2.0 * float(losses.sum()), slopes
+        slopes -= np.bincount(self.worse, pulls, len(scores))
+        slopes += np.bincount(self.better, pulls, len(scores))
+        return value, slopes
+
+
+def logistic(gaps: Reals) -> tuple[float, Reals]:
+    """The loss of pairs by their gaps, and its derivatives."""
+    losses = np.logaddexp(0.0, -gaps)
+    return 2.0 * float(losses.sum()), 2.0 * np.expm1(-losses)
 
 
 @dataclass(frozen=True, slots=True)

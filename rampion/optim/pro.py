@@ -8,13 +8,17 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from rampion import _kernels
 from rampion.errors import RecipeError
-from rampion.losses.pairwise import Drawn, Pairs
-from rampion.metrics.judging import Batch, Stakes
-from rampion.optim.solvers import Lbfgs
+from rampion.losses.pairwise import Drawn, Pairs, logistic
+from rampion.metrics.judging import Batch
+from rampion.optim.solvers import minimised
 from rampion.protocols import Loss, Solver, Watch
+from rampion.store.candidates import Candidates
 
 Reals = NDArray[np.float64]
+STEPS = 500  # of L-BFGS at most
+LEAST = 1e-3  # curvature of a weight without L2, so that none gets a unit beyond all bounds
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,25 +45,47 @@ class Pro(Solver[Batch, Reals]):
         for round_ in range(self.rounds):
             pairs = cast(Pairs, loss).drawn(batch.stakes, round_)
             if len(pairs.better):
-                fit = Lbfgs(self.l2, steps=500).solve(*_narrowed(pairs, batch), fit, np.zeros(len(weights)))
+                fit = self._fit(pairs, batch, fit)
                 weights = self.psi * fit + (1 - self.psi) * weights
             if watch:
                 watch(round_ + 1, weights)
         return weights
 
+    def _fit(self, pairs: Drawn, batch: Batch, start: Reals) -> Reals:
+        """The weights of the classifier: of features in which no pair differs they are 0, if there is an L2.
 
-def _narrowed(pairs: Drawn, batch: Batch) -> tuple[Drawn, Batch]:
-    """The pairs, and of the batch only the candidates that stand in one: the others get no slopes.
+        L-BFGS sees each weight in units in which the loss bends alike at the start: a third of the steps are enough.
+        """
+        from scipy.sparse import csr_array
 
-    Lists with sparse features stay whole: fewer candidates may stand in another form, whose sums round otherwise.
-    """
-    if len(batch.candidates.lists.entries):
-        return pairs, batch
-    kept = np.zeros(batch.candidates.size, bool)
-    kept[pairs.better] = kept[pairs.worse] = True
-    rows = np.flatnonzero(kept)
-    candidates = batch.candidates.keep(kept)
-    stakes = Stakes(candidates.bounds, batch.stakes.costs[rows], batch.stakes.reached[rows])
-    offset = None if batch.offset is None else batch.offset[rows]
-    narrow = Batch(candidates, batch.statistics[rows], stakes, batch.metric, offset)
-    return pairs.among(rows), narrow
+        bounds, ids, values = differences(pairs, batch.candidates)
+        known = np.zeros(len(start), bool)
+        known[ids] = True
+        used, numbers = np.flatnonzero(known), np.cumsum(known, dtype=np.int32) - np.int32(1)
+        apart = csr_array((values, numbers[ids], bounds), shape=(len(pairs.better), len(used)))
+        across = apart.T.tocsr()
+        fixed = 0.0 if batch.offset is None else batch.offset[pairs.better] - batch.offset[pairs.worse]
+        pulls = logistic(apart @ start[used] + fixed)[1]
+        squares = csr_array((np.square(across.data), across.indices, across.indptr), shape=across.shape)
+        units = 1 / np.sqrt(squares @ (-pulls * (1 + pulls / 2)) + max(self.l2, LEAST))
+
+        def value(scaled: Reals) -> tuple[float, Reals]:
+            weights = units * scaled
+            loss, slopes = logistic(apart @ weights + fixed)
+            gradient = units * (across @ slopes + self.l2 * weights)
+            return loss + self.l2 / 2 * float(np.square(weights).sum()), gradient
+
+        fit = np.zeros(len(start)) if self.l2 else start.copy()
+        fit[used] = units * minimised(value, start[used] / units, STEPS)
+        return fit
+
+
+def differences(pairs: Drawn, candidates: Candidates) -> tuple[NDArray[np.int64], NDArray[np.uint32], Reals]:
+    """The features in which each pair differs, better minus worse: the rows of a matrix, as bounds, ids and values."""
+    lists, better, worse = candidates.lists, pairs.better, pairs.worse
+    owners = np.searchsorted(lists.bounds, better, "right") - 1
+    sizes = np.diff(lists.entry_bounds)
+    most = int((sizes[better] + sizes[worse]).sum()) + lists.width * len(better)
+    bounds, ids, values = np.empty(len(better) + 1, np.int64), np.empty(most, np.uint32), np.empty(most)
+    _kernels.apart(lists, owners, better, worse, np.zeros(lists.local_size), bounds, ids, values)
+    return bounds, ids[: bounds[-1]], values[: bounds[-1]]

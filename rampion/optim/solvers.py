@@ -243,21 +243,25 @@ class Lbfgs(Solver[Batch, Reals]):
             )
 
     def solve(self, loss: Loss, batch: Batch, weights: Reals, origin: Reals, watch: Watch | None = None) -> Reals:
-        from scipy.optimize import minimize
-        from threadpoolctl import threadpool_limits
-
         self.check(loss)
         rounds = iter(range(1, self.steps + 1))
-        with threadpool_limits(1, user_api="blas"):  # more threads would only wait, and would sum in another order
-            found = minimize(
-                lambda at: objective(loss, batch, at, origin, self.l2),
-                weights,
-                jac=True,
-                method="L-BFGS-B",
-                callback=(lambda at: watch(next(rounds), at)) if watch else None,
-                options={"maxiter": self.steps, "maxcor": self.memory},
-            )
-        return np.asarray(found.x)
+        told = (lambda at: watch(next(rounds), at)) if watch else None
+        return minimised(lambda at: objective(loss, batch, at, origin, self.l2), weights, self.steps, self.memory, told)
+
+
+def minimised(
+    value: Callable[[Reals], tuple[float, Reals]], start: Reals, steps: int, memory: int = 20,
+    told: Callable[[Reals], None] | None = None,
+) -> Reals:  # fmt: skip
+    """Where a function, which comes with its gradient, is least, by SciPy's L-BFGS-B."""
+    from scipy.optimize import minimize
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1, user_api="blas"):  # more threads would only wait, and would sum in another order
+        found = minimize(
+            value, start, jac=True, method="L-BFGS-B", callback=told, options={"maxiter": steps, "maxcor": memory}
+        )
+    return np.asarray(found.x)
 
 
 def careful(solver: S) -> S:

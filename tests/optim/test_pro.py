@@ -21,7 +21,7 @@ from rampion.losses.table import LOSSES
 from rampion.metrics import Column
 from rampion.metrics import metric as named
 from rampion.metrics.judging import Batch, Stakes
-from rampion.optim.pro import Pro
+from rampion.optim.pro import Pro, differences
 from rampion.optim.solvers import Descent, Lbfgs, objective
 from rampion.optim.updates import Sgd
 from rampion.training.recipes import RECIPES
@@ -171,6 +171,36 @@ def test_the_gradient_is_the_central_difference(seed):
         shift = 1e-5 * np.eye(len(weights))[j]
         above, below = (objective(loss, batch, weights + sign * shift, 0 * weights, 1.0)[0] for sign in (1, -1))
         assert gradient[j] == pytest.approx((above - below) / 2e-5, abs=1e-6)
+
+
+@pytest.mark.parametrize("counts_only", [False, True])
+@given(seed=seeds)
+def test_differences_are_those_of_the_features_and_equal_those_of_the_twin(counts_only, seed):
+    batch, _ = task(seed, counts_only=counts_only)
+    pairs = Pairs(draws=60, kept=9, seed=seed).drawn(batch.stakes)
+    bounds, ids, values = differences(pairs, batch.candidates)
+    assert values.all()
+    found = csr_matrix((values, ids, bounds), shape=(len(pairs.better), len(batch.candidates.features)))
+    expected = matrix(batch.candidates, pairs.better) - matrix(batch.candidates, pairs.worse)
+    np.testing.assert_allclose(found.toarray(), expected.toarray(), rtol=1e-12, atol=1e-12)
+    lists, sums = batch.candidates.lists, np.zeros(batch.candidates.lists.local_size)
+    owners = np.searchsorted(lists.bounds, pairs.better, "right") - 1
+    for package in ("_core", "_reference"):
+        out = np.empty_like(bounds), np.empty(len(ids), np.uint32), np.empty(len(ids))
+        import_module(f"rampion.{package}.apart").apart(lists, owners, pairs.better, pairs.worse, sums, *out)
+        assert [one.tobytes() for one in out] == [one.tobytes() for one in (bounds, ids, values)]
+        assert not sums.any()
+
+
+@pytest.mark.parametrize("l2", [0.0, 0.3, 30.0])
+def test_a_round_finds_the_least_loss_of_all_weights(l2):
+    """Those of features in which no pair differs are 0, if there is an L2."""
+    batch, start = task(7, segments=30, sparse=20)
+    loss, origin = Pairs(draws=100, kept=3, margin=0.0), np.zeros(len(start))
+    found = Pro(psi=1.0, rounds=1, l2=l2).solve(loss, batch, start, origin)
+    best = Lbfgs(l2, steps=500).solve(loss, batch, start, origin)
+    values = [objective(loss, batch, weights, origin, l2)[0] for weights in (found, best)]
+    assert values[0] <= values[1] * (1 + 1e-6) + 1e-3
 
 
 def test_slopes_stay_finite_far_away():
