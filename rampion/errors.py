@@ -120,3 +120,17 @@ def meant(name: str, known: Iterable[str]) -> str:
 
     near = get_close_matches(name, list(known), 1)
     return f"; did you mean {near[0]!r}?" if near else ""
+
+
+class InputWarning(UserWarning):
+    """How a reader understood lists that leave something open: columns by their names, values that are missing.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always")
+    ...     _ = rampion.Candidates.from_records([{"id": "1", "text": "5", "logprob": -1.5}])
+    >>> print(told[0].message)
+    one candidate a row: id=id text=text; features: logprob
+    """

@@ -6,7 +6,7 @@ strtod_l in the C locale, the only use of an address here. Every line, the last 
 Longer than the other kernels, because a line is read in one pass and its grammar is here whole.
 """
 
-from libc.math cimport NAN, isfinite
+from libc.math cimport INFINITY, NAN, isfinite
 from libc.stdint cimport uint64_t
 
 from .spans cimport enter
@@ -31,7 +31,7 @@ cdef enum:  # cells of state
     POSITION, LINES, WHERE, GROUPS
 
 cdef enum:  # answers
-    DONE, FULL, FIELDS, NO_ID, NO_TEXT, NUMBER, TOTAL, NO_VALUE, TWICE, SIZE
+    DONE, FULL, FIELDS, NO_ID, NUMBER, TOTAL, NO_VALUE, TWICE, SIZE
 
 cdef locale_t C_LOCALE = newlocale(LC_ALL_MASK, "C", NULL)
 cdef real[23] TENS = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17,
@@ -65,6 +65,15 @@ cdef inline row_t _bar(const byte_t[::1] block, row_t at, bint first) except? -1
     return at
 
 
+cdef inline row_t _low(const byte_t[::1] block, row_t start, real[::1] values, row_t entry) except? -1 nogil:
+    """The end of `-inf` that begins here and fills its token, stored as values[entry]; 0 if it does not."""
+    if (block[start] == c"-" and block[start + 1] | 32 == c"i" and block[start + 2] | 32 == c"n"
+            and block[start + 3] | 32 == c"f" and is_blank(block[start + 4])):
+        values[entry] = -INFINITY
+        return start + 4
+    return 0
+
+
 cdef inline row_t _number(const byte_t[::1] block, row_t start, real[::1] values, row_t entry) except? -1 nogil:
     """The end of the number that begins here and fills its token, stored as values[entry]; 0 if there is none."""
     cdef row_t at = start + (block[start] == c"-" or block[start] == c"+"), digits = -at, scale = 0, power = 0, sign
@@ -81,7 +90,7 @@ cdef inline row_t _number(const byte_t[::1] block, row_t start, real[::1] values
             scale -= 1
     digits -= scale
     if digits == 0:
-        return 0
+        return _low(block, start, values, entry)
     if block[at] == c"e" or block[at] == c"E":
         sign = -1 if block[at + 1] == c"-" else 1
         at += 2 if block[at + 1] == c"-" or block[at + 1] == c"+" else 1
@@ -120,7 +129,7 @@ cdef inline int _values(const byte_t[::1] block, row_t entry, id_t[::1] slots, b
         state[WHERE] = at
         end = _number(block, at, values, entry)
         if end > 0:
-            if not isfinite(values[entry]):
+            if not isfinite(values[entry]) and values[entry] > 0:
                 return NUMBER
             if group == 0:
                 groups[0, LABEL], groups[0, FIRST], groups[0, START] = 0, entry, at
@@ -220,8 +229,6 @@ cdef inline int _head(const byte_t[::1] block, row_t line, row_t[:, ::1] spans, 
     spans[line, TEXT_END] = _trim(block, spans[line, TEXT], next)
     if spans[line, ID] >= at:
         return NO_ID
-    if spans[line, TEXT] >= next:
-        return NO_TEXT
     state[WHERE] = next + 3
     return DONE
 

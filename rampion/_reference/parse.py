@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from rampion.store.names import Labels
 
-_DONE, _FULL, _FIELDS, _NO_ID, _NO_TEXT, _NUMBER, _TOTAL, _NO_VALUE, _TWICE, _SIZE = range(10)
-_NUMERAL = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+_DONE, _FULL, _FIELDS, _NO_ID, _NUMBER, _TOTAL, _NO_VALUE, _TWICE, _SIZE = range(9)
+_NUMERAL = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|-[iI][nN][fF]")
 _FIRST_BAR = re.compile(rb"\|\|\|(?=\s)")
 _BAR = re.compile(rb"(?<=\s)\|\|\|(?=\s)")
 _TOKEN = re.compile(rb"\S+")
@@ -86,8 +86,6 @@ def _head(whole: bytes, place: int, stop: int) -> tuple[list[int], tuple[int, in
     identity, text = _trimmed(whole, place, first.start()), _trimmed(whole, first.end(), second.start())
     if identity[0] >= identity[1]:
         raise _Stop(_NO_ID, place)
-    if text[0] >= text[1]:
-        raise _Stop(_NO_TEXT, place)
     third = _BAR.search(whole, second.end(), stop)
     return [place, *identity, *text], (second.end(), third.start() if third else stop - 1)
 
@@ -117,7 +115,7 @@ def _values(
         elif not groups:
             groups.append((0, 0, place))
         number = float(token)
-        if not math.isfinite(number):
+        if number == math.inf:
             raise _Stop(_NUMBER, place)
         numbers.append(number)
     return numbers, groups

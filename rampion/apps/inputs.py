@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rampion.console import note
 from rampion.errors import InputError, RecipeError
+from rampion.metrics import Column
+from rampion.metrics import metric as named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,18 +40,33 @@ class Runs(NamedTuple):
         return self.lists[0] if len(self.lists) == 1 else absorbed(Merge(), self.lists)
 
 
-def read_runs(paths: Sequence[str], lenient: bool) -> Runs:
-    """The lists of every file, and what they hold of references."""
+def read_runs(paths: Sequence[str], lenient: bool, columns: Sequence[str] | None = None) -> Runs:
+    """The lists of every file, and what they hold of references; how a reader understood them is told."""
     from rampion.formats import is_store, read_lists, store
     from rampion.store.candidates import Candidates
+    from rampion.store.columns import Columns
 
     if is_store(paths):
         return Runs([store.read(paths[0])], None)
-    files = read_lists(paths, lenient=lenient)
+    files = read_lists(paths, lenient=lenient, columns=Columns.parse(columns))
+    for notice in files.notices:
+        note(notice)
     for path, skipped in zip(paths, files.skipped, strict=True):
         if skipped.count:
             note(f"{path}: skipped {skipped.count} lines; the first: {skipped.first}")
     return Runs(Candidates.from_rows(files.names, files.runs), next(iter(files.records), None))
+
+
+def labelled(runs: list[Candidates], metric: str, quiet: bool = False) -> list[Candidates]:
+    """The lists without the candidates that have no value of a metric column: there is nothing to learn from them."""
+    column = named(metric)
+    if not isinstance(column, Column):
+        return runs
+    found = [run.labelled(column.column) for run in runs]
+    left = sum(run.size for run in runs) - sum(run.size for run in found)
+    if left and not quiet:
+        note(f"{left} candidates have no {column.column}; nothing is learnt from them")
+    return found
 
 
 def references_of(

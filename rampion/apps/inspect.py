@@ -20,9 +20,10 @@ def inspect(
     other: str | None = None,
     top: int = 10,
     lenient: bool = False,
+    columns: Sequence[str] | None = None,
 ) -> Examination:
     """The examination of lists; without references or a metric only what needs none."""
-    runs, measure, arbiter = read_runs(lists, lenient), metric or "bleu", None
+    runs, measure, arbiter = read_runs(lists, lenient, columns), metric or "bleu", None
     merged = runs.merged
     try:
         if refs or metric or runs.records:
@@ -32,5 +33,5 @@ def inspect(
             raise
         note(f"examined without references: {error}")
     learnt = read_weights(weights).onto(merged.features, lenient=lenient) if weights else None
-    others = read_runs([other], lenient).lists[0] if other else None
+    others = read_runs([other], lenient, columns).lists[0] if other else None
     return examine(merged, arbiter, learnt, others, top)

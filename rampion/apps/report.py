@@ -10,7 +10,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from rampion.apps.inputs import Runs, read_runs, read_weights, references_of, weights_file
+from rampion.apps.inputs import Runs, labelled, read_runs, read_weights, references_of, weights_file
 from rampion.apps.runs import Inside, TemplateRow, WeightRow
 from rampion.console import note
 from rampion.errors import InputError, RampionError, StoreError
@@ -132,8 +132,12 @@ def judged_of(folder: RunFolder) -> tuple[Judged | None, str]:
     decoded = sorted((folder.path / "lists").glob("*.store"))  # of a loop with a decoder, all that it has listed
     if trouble := folder.changed([*lists, *refs]) or ("" if lists or decoded else "the run has kept no lists"):
         return None, f"There is no explorer: {trouble}."
-    read = read_runs(lists, config["lenient"]) if lists else Runs([store.read(path) for path in decoded], None)
-    runs = read.lists
+    read = (
+        read_runs(lists, config["lenient"], config.get("columns"))
+        if lists
+        else Runs([store.read(path) for path in decoded], None)
+    )
+    runs = labelled(read.lists, config["metric"], quiet=True)
     kept = absorbed(policy_named(config["policy"] if lists else "merge"), runs)
     truth = references_of(segments_of(runs), read.records, refs, config["metric"])
     arbiter = judge(segments_of(runs), truth, config["metric"], config["alpha"], listed=config["base"] == "listed")

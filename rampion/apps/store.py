@@ -46,9 +46,9 @@ SCHEMAS = {
 }  # fmt: skip
 
 
-def pack(lists: list[str], out: str, lenient: bool) -> Candidates:
+def pack(lists: list[str], out: str, lenient: bool, columns: Sequence[str] | None = None) -> Candidates:
     """Write lists as a store; those of successive decodings are merged."""
-    merged = read_runs(lists, lenient).merged
+    merged = read_runs(lists, lenient, columns).merged
     store.write(out, merged)
     return merged
 

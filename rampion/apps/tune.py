@@ -13,6 +13,7 @@ from typing import NamedTuple
 from rampion import console
 from rampion.apps.inputs import (
     OF_DECODERS,
+    labelled,
     read_runs,
     recipes_of,
     references_of,
@@ -55,6 +56,7 @@ class TuneTask:
     folder: str | None = None
     shards: int | None = None
     executor: str | None = None
+    columns: list[str] = field(default_factory=list)
     lenient: bool = False
     resume: bool = False
 
@@ -62,8 +64,8 @@ class TuneTask:
         """What a run folder keeps of the options."""
         return {
             "recipe": self.recipe, "lists": self.lists, "refs": self.refs, "weights": self.weights,
-            "policy": self.policy or MERGE, "dev": self.dev, "dev_refs": self.dev_refs, "lenient": self.lenient,
-            "shards": self.shards, "executor": self.executor,
+            "policy": self.policy or MERGE, "dev": self.dev, "dev_refs": self.dev_refs, "columns": self.columns,
+            "lenient": self.lenient, "shards": self.shards, "executor": self.executor,
         }  # fmt: skip
 
     def inputs(self) -> list[str]:
@@ -106,12 +108,14 @@ def prepare(task: TuneTask) -> Prepared:
         raise RecipeError(f"--shards {task.shards}: is for one recipe at a time, with one value of every setting")
     metric = named(chosen.metric)
     policy_named(task.policy or MERGE)
-    runs, records = read_runs(task.lists, task.lenient)
+    runs, records = read_runs(task.lists, task.lenient, task.columns)
+    runs = labelled(runs, chosen.metric)
     references = references_of(segments_of(runs), records, task.refs, chosen.metric)
     start = weights_for(runs[0].features, task.weights, task.lenient) if task.weights else None
     held, held_references = None, None
     if task.dev:
-        held, records = read_runs(task.dev, task.lenient)
+        held, records = read_runs(task.dev, task.lenient, task.columns)
+        held = labelled(held, chosen.metric)
         held_references = references_of(segments_of(held), records, task.dev_refs, chosen.metric)
     lists = Task(
         runs, references, start=start, policy=task.policy, lenient=task.lenient, dev=held,

@@ -37,13 +37,16 @@ def inspect(
     metric: opt.Metric = None,
     other: opt.OtherLists = None,
     top: opt.TopFeatures = 10,
+    columns: opt.Columns = None,
     lenient: opt.Lenient = False,
     as_json: opt.Json = False,
 ) -> None:
     """Examine lists: oracle scores, diversity, what each feature is worth, and what is wrong."""
     from rampion.apps import inspect as inspecting
 
-    found = inspecting.inspect(lists, refs or [], weights=weights, metric=metric, other=other, top=top, lenient=lenient)
+    found = inspecting.inspect(
+        lists, refs or [], weights=weights, metric=metric, other=other, top=top, lenient=lenient, columns=columns
+    )
     if as_json:
         console.show_json(found.as_dict())
     else:

@@ -138,6 +138,17 @@ From = Annotated[
         "feature:NAME, weights, a run, or an output of the same segments.",
     ),
 ]
+Columns = Annotated[
+    list[str] | None,
+    Option(
+        "--columns",
+        metavar="ROLE=COLUMN,…",
+        help="What the columns of a table are for, as in id=question_id,text=solution,target=is_correct; roles are id, "
+        "text, source, group, weight, score, target, refs, features, keep, indicators, drop and size; several columns "
+        "of a role have a + between. By default plain names say it; other columns of numbers are features.",
+        show_default="plain names",
+    ),
+]
 Lenient = Annotated[
     bool,
     Option("--lenient", metavar="", help="Skip lines that are wrong and report how many, instead of stopping."),

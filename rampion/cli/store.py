@@ -17,11 +17,11 @@ app.add_typer(stores, name="store", rich_help_panel=INSIDE)
 
 
 @stores.command(epilog="[bold]Example[/bold]\n\n  rampion store pack run1.nbest.gz run2.nbest.gz --out dev.store")
-def pack(lists: opt.Lists, out: opt.StoreOut, lenient: opt.Lenient = False) -> None:
+def pack(lists: opt.Lists, out: opt.StoreOut, columns: opt.Columns = None, lenient: opt.Lenient = False) -> None:
     """Make a store of n-best lists; several files, the lists of successive decodings, are merged."""
     from rampion.apps import store
 
-    made = store.pack(lists, out, lenient)
+    made = store.pack(lists, out, lenient, columns)
     typer.echo(
         f"wrote {out}: {len(made.segments)} segments, {made.size} candidates, {len(made.features)} features",
         err=out == "-",

@@ -37,6 +37,8 @@ EXAMPLE = """
 
   rampion tune samples.jsonl --metric metric:comet --recipe rampion-mira --set cap=0.001 --out run
 
+  rampion tune samples.csv --columns id=question,text=answer,target=is_correct --metric metric:is_correct --out run
+
   rampion tune dev.de --refs dev.en --decoder-command 'nbest-with {weights} {k}' --weights start.weights   (a loop)
 
   rampion tune dev.de --refs dev.en --system run/system --recipe mert --out mert --resume   (the bundled decoder)
@@ -62,6 +64,7 @@ def tune(
     folder: opt.Folder = None,
     shards: opt.Shards = None,
     executor: opt.Executor = None,
+    columns: opt.Columns = None,
     lenient: opt.Lenient = False,
     as_json: opt.Json = False,
     decoder_command: opt.DecoderCommand = None,
@@ -97,8 +100,8 @@ def tune(
     task = tuning.TuneTask(
         lists=lists, refs=refs or [], out=out, weights=weights, recipe=recipe, policy=policy, dev=dev or [],
         settings=[*(set_ or []), *([f"metric={metric}"] if metric else [])], dev_refs=dev_refs or [],
-        keep_rounds=keep_rounds, seeds=seeds, folder=folder, shards=shards, executor=executor, lenient=lenient,
-        resume=resume,
+        keep_rounds=keep_rounds, seeds=seeds, folder=folder, shards=shards, executor=executor, columns=columns or [],
+        lenient=lenient, resume=resume,
     )  # fmt: skip
     if wanted:
         _tune_in_a_loop(task, wanted, as_json)

@@ -2,30 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from rampion.errors import InputError
-from rampion.formats import container, jsonl, nbest, references, store
+from rampion.errors import InputError, InputWarning
+from rampion.formats import (
+    container,
+    fairseq,
+    folders,
+    htk,
+    jsonl,
+    kaldi,
+    nbest,
+    nemo,
+    references,
+    store,
+    tables,
+    wenet,
+)
 from rampion.formats import weights as weight_files
 from rampion.formats.files import FilePath, Skipped, head, shown
+from rampion.formats.reading import collect
+from rampion.store import gaps
 from rampion.store.candidates import Candidates
+from rampion.store.columns import Columns
 from rampion.store.features import Weights
 from rampion.store.lists import Rows
 from rampion.store.names import Labels, Names
 from rampion.store.text import References, Texts
 
 
-def load_nbest(path: FilePath) -> Candidates:
+def load_nbest(path: FilePath, columns: str | Sequence[str] | None = None) -> Candidates:
     """Read lists from a file of any format (docs/formats.md).
 
     Parameters
     ----------
     path : str or path
-        A Moses n-best list, a JSONL file or a store; packed or not.
+        A Moses n-best list, JSONL, a table, a store, or the output of another program; packed or not.
+    columns : str or sequence of str, optional
+        What the columns of a table are for, as in "id=question_id,text=solution,target=is_correct". By default plain
+        names say it, and a warning tells how they were understood.
 
     Returns
     -------
@@ -43,16 +63,18 @@ def load_nbest(path: FilePath) -> Candidates:
     >>> rampion.load_nbest("dev.nbest")
     Candidates(2 segments, 4 candidates, 2 dense + 1 sparse features)
     """
-    return load_runs([path])[0]
+    return load_runs([path], columns)[0]
 
 
-def load_runs(paths: Sequence[FilePath]) -> list[Candidates]:
+def load_runs(paths: Sequence[FilePath], columns: str | Sequence[str] | None = None) -> list[Candidates]:
     """Read the lists of successive decodings, which are of one system.
 
     Parameters
     ----------
     paths : sequence of str or path
         A file for every decoding.
+    columns : str or sequence of str, optional
+        What the columns of tables are for, as in `load_nbest`.
 
     Returns
     -------
@@ -72,7 +94,9 @@ def load_runs(paths: Sequence[FilePath]) -> list[Candidates]:
     """
     if is_store(paths):
         return [store.read(paths[0])]
-    files = read_lists(paths)
+    files = read_lists(paths, columns=Columns.parse(columns))
+    for notice in files.notices:
+        warnings.warn(notice, InputWarning, stacklevel=2)
     return Candidates.from_rows(files.names, files.runs)
 
 
@@ -195,39 +219,75 @@ def save_nbest(path: FilePath, lists: Candidates, references: References | None 
 class ListFiles(NamedTuple):
     """The rows of every file, with ids of one table of feature names; `skipped` is empty unless read leniently.
 
-    `records` is what each JSONL file says of references.
+    `records` is what each file says of references, and `notices` what its reader wants to be known.
     """
 
     names: Names
     runs: list[list[Rows]]
     skipped: list[Skipped]
     records: list[references.Records]
+    notices: list[str]
 
 
 def is_store(paths: Sequence[FilePath]) -> bool:
     """Whether this is a single store, which can stay in its file: its features are right as they are."""
-    return len(paths) == 1 and head(paths[0]).startswith(container.NAME)
+    return len(paths) == 1 and not folders.recognises(paths[0]) and head(paths[0]).startswith(container.NAME)
 
 
-def read_lists(paths: Sequence[FilePath], *, lenient: bool = False) -> ListFiles:
-    """Read n-best files of any format: stores, JSONL, Moses lists. All must be of one system, unless read leniently."""
+def read_lists(paths: Sequence[FilePath], *, lenient: bool = False, columns: Columns | None = None) -> ListFiles:
+    """Read lists of any format, told apart by content. All must be of one system, unless read leniently."""
     names = Names()
     labels = Labels(names)
-    files = ListFiles(names, [], [Skipped() for _ in paths], [])
+    files = ListFiles(names, [], [Skipped() for _ in paths], [], [])
     for path, skipped in zip(paths, files.skipped, strict=True):
-        start = head(path)
-        if start.startswith(container.NAME):
+        source = records_in(path, skipped if lenient else None, columns or Columns())
+        if source is not None:
+            found = collect(path, source, labels, skipped if lenient else None, columns)
+            files.runs.append(found.rows)
+            files.notices.extend(found.notices)
+            if found.refs or not found.flat:
+                files.records.append(references.Records(path, found.refs))
+            continue
+        if columns:
+            raise InputError(
+                f"{shown(path)}: --columns is for tables and records; these lists name their parts by themselves"
+            )
+        if head(path).startswith(container.NAME):
             candidates = store.read(path)
             files.runs.append([_renamed(candidates.rows(), candidates.features.names, names)])
-        elif start.lstrip().startswith(b"{"):
-            referred: list[tuple[int, Any]] = []
-            files.runs.append(list(jsonl.read(path, labels, skipped if lenient else None, referred)))
-            files.records.append(references.Records(path, referred))
         else:
-            files.runs.append(list(nbest.read(path, labels, skipped if lenient else None)))
+            rows, notices = gaps.floored(list(nbest.read(path, labels, skipped if lenient else None)), names)
+            files.runs.append(rows)
+            files.notices.extend(f"{shown(path)}: {notice}" for notice in notices)
+    for path, run in zip(paths, files.runs, strict=True):
+        files.notices.extend(_empty(path, run))
     if not lenient:
         _same_system(paths, files)
     return files
+
+
+def _empty(path: FilePath, run: list[Rows]) -> Iterator[str]:
+    """How many hypotheses say nothing, which few tasks but recognition allow."""
+    count = sum(int((np.diff(rows.texts.bounds) == 0).sum()) for rows in run)
+    if count:
+        yield f"{shown(path)}: {count} of {sum(len(rows.texts) for rows in run)} hypotheses are empty"
+
+
+def records_in(path: FilePath, skipped: Skipped | None, columns: Columns) -> Iterable[tuple[int, Any]] | None:
+    """The records of a file with their lines; None of a store or a Moses list."""
+    if folders.recognises(path):
+        return folders.records(path)
+    start = head(path)
+    if start.startswith(container.NAME):
+        return None
+    if start.startswith(tables.PARQUET):
+        return tables.parquet(path)
+    if tables.recognises(start, columns):
+        return tables.records(path, skipped)
+    for kind in (jsonl, fairseq, wenet, htk, kaldi, nemo):
+        if kind.recognises(start):
+            return kind.records(path, skipped)
+    return None
 
 
 def _renamed(rows: Rows, features: Texts, names: Names) -> Rows:
@@ -243,7 +303,7 @@ def _same_system(paths: Sequence[FilePath], files: ListFiles) -> None:
         (count == sum(len(rows.texts) for rows in run)) & (sum(len(rows.segments) for rows in run) > 1)
         for count, run in zip(counts, files.runs, strict=True)
     ]
-    metrics = [sorted(run[0].metrics) for run in files.runs]
+    metrics = [sorted({name for rows in run for name in rows.metrics}) for run in files.runs]
     for a in range(len(paths)):
         for b in range(len(paths)):
             for j in np.flatnonzero(everywhere[a] & (counts[b] == 0)).tolist():

@@ -1,48 +1,37 @@
-"""JSONL lists, one segment a line: {"id": "7", "hyps": [{"text": "…", "feats": {"LM": -3.5}}]} (docs/formats.md)."""
+"""JSON lists: a record a line, an array of records, or one object (docs/formats.md)."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import Any, NoReturn
+from typing import Any
 
 from rampion.errors import FormatError
 from rampion.formats.files import FilePath, Skipped, lines, replacing, shown
 from rampion.store.lists import Rows
-from rampion.store.names import Labels
-from rampion.store.records import Builder, WrongError, records_of
+from rampion.store.records import WrongError, records_of
 from rampion.store.text import References, Texts
 
-_RUN = 10_000  # hypotheses that make a run of rows
+
+def recognises(head: bytes) -> bool:
+    """Whether the content begins like JSON."""
+    return head.lstrip().startswith((b"{", b"["))
 
 
-def read(
-    path: FilePath, labels: Labels, skipped: Skipped | None = None, referred: list[tuple[int, Any]] | None = None
-) -> Iterator[Rows]:
-    """The candidates, whole segments at a time. A bad line is an error, or, with `skipped`, left out and counted.
-
-    What records say of references is added to `referred`, with the number of their line; nobody has looked at it yet.
-    """
-    builder = Builder(labels, shown(path))
-    for line, text in lines(path, skipped):
+def records(path: FilePath, skipped: Skipped | None = None) -> Iterator[tuple[int, Any]]:
+    """Every record with its line; what is wrong with a line stands in the record's place."""
+    found = lines(path, skipped)
+    for line, text in found:
         if not text:
             continue
-        try:
-            record = parsed(text)
-            builder.add(record)
-            if referred is not None and "refs" in record:
-                referred.append((line, {"id": record["id"], "refs": record["refs"]}))
-        except WrongError as wrong:
-            error = FormatError.at(shown(path), line, str(wrong))
-            if skipped is None:
-                raise error from wrong
-            skipped.add(error)
-        if len(builder.texts) >= _RUN:
-            yield builder.rows()
-    if builder.texts:
-        yield builder.rows()
-    if not builder.seen:
-        raise FormatError(f"{shown(path)}: holds no candidates")
+        if text.startswith("[") or not text.endswith("}"):
+            yield from _whole(path, line, [text, *(rest for _, rest in found)])
+            return
+        yield line, _parsed(text)
+        break
+    for line, text in found:
+        if text:
+            yield line, _parsed(text)
 
 
 def write(path: FilePath, runs: Iterable[Rows], names: Texts, references: References | None = None) -> None:
@@ -59,15 +48,62 @@ def write(path: FilePath, runs: Iterable[Rows], names: Texts, references: Refere
 def parsed(text: str) -> Any:
     """The value of one line."""
     try:
-        return json.loads(text, parse_constant=_no_number, object_pairs_hook=_distinct)
+        return _DECODER.decode(text)
     except RecursionError as error:
         raise WrongError("is nested too deeply") from error
     except ValueError as error:
         raise WrongError(f"is not JSON: {error}") from error
 
 
-def _no_number(text: str) -> NoReturn:
-    raise WrongError(f"{text} is not a finite number")
+def _parsed(text: str) -> Any:
+    """The value of one line, or what is wrong with it."""
+    try:
+        return parsed(text)
+    except WrongError as wrong:
+        return wrong
+
+
+def _whole(path: FilePath, first: int, texts: list[str]) -> Iterator[tuple[int, Any]]:
+    """The records of a value that has lines: the elements of an array, or an object."""
+    text, at, line = "\n".join(texts), 0, first
+    if not text.startswith("["):
+        yield first, _value(path, text, 0, first)[0]
+        if rest := text[_value(path, text, 0, first)[1] :].strip():
+            raise FormatError.at(
+                shown(path), first, f"after the first object stands {rest[:60]!r}; write one on each line"
+            )
+        return
+    place = 1
+    while True:
+        while place < len(text) and text[place] in " \t\r\n,":
+            place += 1
+        line, at = line + text.count("\n", at, place), place
+        if text[place : place + 1] == "]" or place >= len(text):
+            break
+        value, place = _value(path, text, place, line)
+        yield line, value
+    if text[place + 1 :].strip() or place >= len(text):
+        found = (
+            f"the array goes on with {text[place + 1 :].strip()[:60]!r}"
+            if place < len(text)
+            else "the array breaks off"
+        )
+        raise FormatError.at(shown(path), line, f"is not JSON: {found}; get the file again")
+
+
+def _value(path: FilePath, text: str, place: int, line: int) -> tuple[Any, int]:
+    """The value that begins at the place, and where it ends."""
+    try:
+        return _DECODER.raw_decode(text, place)
+    except RecursionError as error:
+        raise FormatError.at(shown(path), line, "is nested too deeply") from error
+    except WrongError as wrong:
+        raise FormatError.at(shown(path), line, str(wrong)) from wrong
+    except json.JSONDecodeError as error:
+        at = line + text.count("\n", place, error.pos)
+        raise FormatError.at(shown(path), at, f"is not JSON: {error.msg}") from error
+    except ValueError as error:
+        raise FormatError.at(shown(path), line, f"is not JSON: {error}") from error
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -75,3 +111,6 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         raise WrongError("an object holds the same key twice")
     return found
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_distinct)

@@ -36,12 +36,11 @@ class Answer(IntEnum):
     FULL = 1
     FIELDS = 2
     NO_ID = 3
-    NO_TEXT = 4
-    NUMBER = 5
-    TOTAL = 6
-    NO_VALUE = 7
-    TWICE = 8
-    SIZE = 9
+    NUMBER = 4
+    TOTAL = 5
+    NO_VALUE = 6
+    TWICE = 7
+    SIZE = 8
 
 
 def read(path: FilePath, labels: Labels, skipped: Skipped | None = None) -> Iterator[Rows]:
@@ -69,7 +68,6 @@ class _Reader:
         self.seen: set[bytes] = set()
         self.before = b""
         self.numbered = True
-        self.metrics: set[str] | None = None
 
     def rows(self, block: bytes, last: bool) -> tuple[int, Rows]:
         """How much of the block was used, and its candidates: all of them, or all but the last segment's."""
@@ -143,7 +141,7 @@ class _Reader:
     ) -> Rows:
         starts = np.flatnonzero(np.diff(spans[:, _SEGMENT], prepend=-1))
         ids, owners = self.labels.slot_ids[slots], np.repeat(np.arange(len(sizes)), sizes)
-        metrics = self._columns(block, spans, owners, slots, values)
+        metrics = self._columns(spans, owners, slots, values)
         featured = ids >= 0
         return Rows(
             segments=_cut(block, spans[starts], _ID),
@@ -158,22 +156,16 @@ class _Reader:
         )
 
     def _columns(
-        self, block: bytes, spans: Spans, owners: NDArray[np.int64], slots: NDArray[np.uint32], values: Reals
+        self, spans: Spans, owners: NDArray[np.int64], slots: NDArray[np.uint32], values: Reals
     ) -> dict[str, Reals]:
-        """One column per metric; what one candidate has, all must have."""
-        present = {name for slot, name in self.labels.metrics.items() if (slots == slot).any()}
-        if self.metrics is None and len(spans):
-            self.metrics = present
+        """One column per metric; a candidate may lack its value."""
         columns: dict[str, Reals] = {}
         for slot, name in self.labels.metrics.items():
             here, column = slots == slot, np.full(len(spans), np.nan)
             column[owners[here]] = values[here]
-            missing = np.isnan(column) if name in (self.metrics or ()) else ~np.isnan(column)
-            if missing.any():
-                place = int(spans[missing.argmax(), _PLACE])
-                raise self._error(block, place, f"metric:{name} stands in some candidates only; give it to all or none")
-            if name in (self.metrics or ()):
-                columns[name] = column
+            if not here.any():
+                continue
+            columns[name] = column
         return columns
 
     def _number(self, block: bytes, place: int) -> int:
@@ -226,8 +218,6 @@ def _sentence(answer: Answer, block: bytes, place: int, labels: Labels) -> str:
             return f"found {found} fields, expected 3 to 6: id ||| hypothesis ||| features ||| total ||| anything"
         case Answer.NO_ID:
             return "the segment id is empty"
-        case Answer.NO_TEXT:
-            return "the hypothesis is empty; mend the line or read leniently"
         case Answer.NUMBER:
             return f"{token!r} is not a finite number; features are written Name= value value"
         case Answer.TOTAL:
@@ -267,9 +257,11 @@ def _lines(rows: Rows, groups: list[Group]) -> Iterator[str]:
         _check("segment id", segment, segment, _FIRST_BAR)
         for i, candidate in islice(candidates, size):
             text, note, score = rows.texts[i], rows.notes[i], scores[i]
-            _check("hypothesis", segment, text, _BAR)
+            if text:
+                _check("hypothesis", segment, text, _BAR)
             cells = [f"{label}= {' '.join(map(number, values))}" for label, values in candidate]
-            cells += [f"{Labels.METRIC}{name}= {number(column[i])}" for name, column in metrics]
+            known = [(name, column[i]) for name, column in metrics if not math.isnan(column[i])]
+            cells += [f"{Labels.METRIC}{name}= {number(value)}" for name, value in known]
             line = f"{segment} ||| {text} ||| {' '.join(cells)}"
             if note or not math.isnan(score):
                 line += " |||" if math.isnan(score) else f" ||| {number(score)}"

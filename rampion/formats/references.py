@@ -18,14 +18,14 @@ _NUMBER = re.compile(r"\d{1,18}")
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """What the records of JSONL lists say of references, with the numbers of their lines."""
+    """What lists say of references, by segment."""
 
     path: FilePath
-    records: Iterable[tuple[int, Any]]
+    found: dict[str, list[str]]
 
     def references(self, segments: Texts) -> References:
         """The references of the segments, in their order."""
-        return _by_id(self.path, _referred(self.path, self.records), segments)
+        return _by_id(self.path, self.found, segments)
 
 
 def read(paths: Sequence[FilePath], segments: Texts, *, aligned: bool = False) -> References:
@@ -37,7 +37,7 @@ def read(paths: Sequence[FilePath], segments: Texts, *, aligned: bool = False) -
     if len(paths) == 1:
         start = head(paths[0])
         if start.lstrip().startswith(b"{"):
-            return Records(paths[0], _records(paths[0])).references(segments)
+            return _by_id(paths[0], _referred(paths[0], _records(paths[0])), segments)
         if b" ||| " in start.split(b"\n", 1)[0]:
             return _by_id(paths[0], _labelled(paths[0]), segments)
     files = [[text for _, text in lines(path)] for path in paths]

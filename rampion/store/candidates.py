@@ -7,8 +7,9 @@ candidates stand as the decoder listed them, merged ones in order of first appea
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from itertools import pairwise
 from os import PathLike
 from types import EllipsisType
@@ -18,14 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rampion import _kernels
-from rampion.arrays import Index, Selection, chained, place, places_of
-from rampion.errors import InputError, StoreError
-from rampion.schema import Row, Schema, bounds, finite_if_any, strings
+from rampion.arrays import Index, Selection, chained, ends, place, places_of
+from rampion.errors import InputError, InputWarning, StoreError
+from rampion.schema import Found, Row, Schema, bounds, finite_if_any, strings
+from rampion.store.coded import Coded, joined
+from rampion.store.columns import Columns
 from rampion.store.features import Features
 from rampion.store.frames import rows_of_frame
 from rampion.store.lists import LISTS, Ids, Lists, Offsets, Reals, Rows, entries_fit, first_of_equals
 from rampion.store.names import Names
-from rampion.store.records import records_of, rows_of
+from rampion.store.records import read, records_of
 from rampion.store.segment import Segment
 from rampion.store.text import References, Texts
 from rampion.threads import each
@@ -64,6 +67,8 @@ class Candidates(Sequence[Segment]):
         The metric columns, a number for every candidate.
     seen : numpy.ndarray of int32
         The decoding iteration that last produced a candidate.
+    fields : dict of str to Coded
+        Strings that came with the candidates: "source" and "group" of the segment, its "weight", and fields to keep.
 
     Examples
     --------
@@ -83,6 +88,7 @@ class Candidates(Sequence[Segment]):
     notes: Texts
     metrics: dict[str, Reals]
     seen: NDArray[np.int32]
+    fields: dict[str, Coded] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._prove(self.arrays(), self.meta())
@@ -104,14 +110,14 @@ class Candidates(Sequence[Segment]):
     def _trusted(cls, *parts: Any) -> Candidates:
         """A store whose fields follow from those of proved ones, so nothing is proved again."""
         store = object.__new__(cls)
-        for field, part in zip(fields(cls), parts, strict=True):
-            object.__setattr__(store, field.name, part)
+        for slot, part in zip(fields(cls), parts, strict=True):
+            object.__setattr__(store, slot.name, part)
         store._lock()
         return store
 
     def _with(self, **changes: Any) -> Candidates:
         """These fields, some of them changed into others that fit as well."""
-        return self._trusted(*(changes.pop(field.name, getattr(self, field.name)) for field in fields(self)))
+        return self._trusted(*(changes.pop(slot.name, getattr(self, slot.name)) for slot in fields(self)))
 
     def with_lists(self, lists: Lists) -> Candidates:
         """The same candidates with other values of their features.
@@ -206,18 +212,24 @@ class Candidates(Sequence[Segment]):
             Texts.join([part.notes for part in parts]),
             _columns([part.metrics for part in parts], [part.size for part in parts]),
             _concatenate([part.seen for part in parts], np.int32),
+            joined([part.fields for part in parts], [part.size for part in parts]),
         )
 
     @classmethod
-    def from_records(cls, records: Iterable[Mapping[str, Any]]) -> Candidates:
-        """Lists from records in memory, of the shape that JSONL files have (docs/formats.md).
+    def from_records(
+        cls, records: Iterable[Mapping[str, Any]], columns: str | Sequence[str] | None = None
+    ) -> Candidates:
+        """Lists from records in memory, of any shape that JSON files may have (docs/formats.md).
 
         Parameters
         ----------
         records : iterable of dict
             One a segment: ``{"id": "7", "hyps": [{"text": "...", "feats": {"LM": -3.5}}, ...]}``. A candidate may have
             a "score", a "note", and "metrics" such as ``{"is_correct": 1}``. What "refs" hold is for
-            `References.from_records`.
+            `References.from_records`. Or one a candidate: ``{"id": "7", "text": "...", "LM": -3.5}``.
+        columns : str or sequence of str, optional
+            What the columns of candidates are for, as in "id=question_id,text=solution,target=is_correct". By default
+            plain names say it, and a warning tells how they were understood.
 
         Returns
         -------
@@ -235,9 +247,14 @@ class Candidates(Sequence[Segment]):
         Candidates(2 segments, 4 candidates, 2 dense + 1 sparse features)
         """
         if isinstance(records, str | bytes | PathLike | Mapping):
-            raise InputError("records are a list of dicts, one a segment; to read a file use load_nbest")
+            raise InputError(
+                "records are a list of dicts, one a segment or one a candidate; to read a file use load_nbest"
+            )
         names = Names()
-        return cls.from_rows(names, [[rows_of(records, names)]])[0]
+        rows, notices = read(records, names, Columns.parse(columns))
+        for notice in notices:
+            warnings.warn(notice, InputWarning, stacklevel=2)
+        return cls.from_rows(names, [[rows]])[0]
 
     @classmethod
     def from_frame(
@@ -340,6 +357,43 @@ class Candidates(Sequence[Segment]):
     def bounds(self) -> Offsets:
         """The candidates of segment s are those from bounds[s] to bounds[s + 1] - 1."""
         return self.lists.bounds
+
+    @property
+    def segment_weights(self) -> Reals:
+        """How much every segment counts: the field "weight", 1 without one."""
+        weights = np.ones(len(self))
+        if "weight" in self.fields:
+            said, filled = self.fields["weight"], np.flatnonzero(np.diff(self.bounds))
+            known = np.array([float(value or 1) for value in said.values])
+            weights[filled] = known[said.codes[self.bounds[filled]]]
+        return weights
+
+    def of_segments(self, name: str) -> list[str]:
+        """A field of the segments, such as "source" or "group": that of their first candidates.
+
+        Parameters
+        ----------
+        name : str
+            The name of the field.
+
+        Returns
+        -------
+        list of str
+            A string for every segment; it is empty without the field.
+
+        Examples
+        --------
+        >>> prompts = rampion.Candidates.from_records([
+        ...     {"id": "1", "source": "2 + 3 = ?", "hyps": [{"text": "5"}, {"text": "6"}]}])
+        >>> prompts.of_segments("source"), prompts.of_segments("group")
+        (['2 + 3 = ?'], [''])
+        """
+        found = [""] * len(self)
+        if name in self.fields:
+            strings, filled = self.fields[name], np.flatnonzero(np.diff(self.bounds))
+            for s, string in zip(filled.tolist(), strings.take(self.bounds[filled]), strict=True):
+                found[s] = string
+        return found
 
     def sparse(self) -> Candidates:
         """The lists without the values of dense features; the ids of the others stay.
@@ -477,6 +531,7 @@ class Candidates(Sequence[Segment]):
             self.scores,
             self.notes,
             dict(self.metrics),
+            self.fields,
         )
 
     def with_features(self, columns: Mapping[str, Reals]) -> Candidates:
@@ -583,7 +638,34 @@ class Candidates(Sequence[Segment]):
             notes=self.notes.take(order),
             metrics={name: column[order] for name, column in self.metrics.items()},
             seen=self.seen[order],
+            fields={name: strings.take(order) for name, strings in self.fields.items()},
         )
+
+    def labelled(self, column: str) -> Candidates:
+        """The lists without the candidates that lack a value of a metric column, and without lists of none.
+
+        Parameters
+        ----------
+        column : str
+            The name of the metric column.
+
+        Returns
+        -------
+        Candidates
+            What can be learnt from.
+
+        Examples
+        --------
+        >>> samples = rampion.Candidates.from_records([{"id": "1", "hyps": [
+        ...     {"text": "5", "metrics": {"correct": 1}}, {"text": "6", "metrics": {"correct": None}}]}])
+        >>> samples.labelled("correct").size
+        1
+        """
+        kept = ~np.isnan(self.metrics[column]) if column in self.metrics else np.ones(self.size, np.bool_)
+        if kept.all():
+            return self
+        some = self.keep(kept)
+        return some[np.flatnonzero(np.diff(some.bounds)).tolist()]
 
     def keep(self, kept: NDArray[np.bool_]) -> Candidates:
         """Some candidates; segments stay, even empty ones.
@@ -611,6 +693,7 @@ class Candidates(Sequence[Segment]):
             notes=self.notes.take(rows),
             metrics={name: column[kept] for name, column in self.metrics.items()},
             seen=self.seen[kept],
+            fields={name: strings.take(kept) for name, strings in self.fields.items()},
         )
 
     @overload
@@ -730,7 +813,14 @@ class Candidates(Sequence[Segment]):
         texts = {"names": self.features.names, "segments": self.segments, "texts": self.texts, "notes": self.notes}
         blobs = {f"{name}.{part}": getattr(text, part) for name, text in texts.items() for part in ("blob", "bounds")}
         metrics = {f"metric:{name}": column for name, column in self.metrics.items()}
-        return lists | blobs | metrics | {"scores": self.scores, "seen": self.seen}
+        values = Texts.join([strings.values for strings in self.fields.values()])
+        starts = ends(np.array([len(strings.values) for strings in self.fields.values()], np.int64))
+        codes = {
+            f"field:{name}": strings.codes + np.uint32(start)
+            for (name, strings), start in zip(self.fields.items(), starts, strict=False)
+        }
+        blobs |= {"fields.blob": values.blob, "fields.bounds": values.bounds} if codes else {}
+        return lists | blobs | metrics | codes | {"scores": self.scores, "seen": self.seen}
 
     def meta(self) -> dict[str, int]:
         """What the binary form holds besides arrays.
@@ -802,8 +892,11 @@ class Candidates(Sequence[Segment]):
         )
         lists = Lists(**{name: arrays[name] for name in Lists._fields if name != "width"}, width=meta["width"])
         metrics = {name[7:]: array for name, array in arrays.items() if name.startswith("metric:")}
-        features = Features(names, meta["width"])
-        return cls._trusted(lists, features, segments, texts, arrays["scores"], notes, metrics, arrays["seen"])
+        features, fields = Features(names, meta["width"]), dict[str, Coded]()
+        if "fields.blob" in arrays:
+            values = Texts(arrays["fields.blob"], arrays["fields.bounds"])
+            fields = {name[6:]: Coded(values, array) for name, array in arrays.items() if name.startswith("field:")}
+        return cls._trusted(lists, features, segments, texts, arrays["scores"], notes, metrics, arrays["seen"], fields)
 
 
 def _concatenate(parts: Sequence[NDArray[Any]], dtype: type) -> NDArray[Any]:
@@ -831,6 +924,7 @@ def _join_rows(first: Rows, second: Rows, shift: int) -> Rows:
         np.concatenate([first.scores, second.scores]),
         Texts.join([first.notes, second.notes]),
         _columns([first.metrics, second.metrics], [len(first.texts), len(second.texts)]),
+        joined([first.fields, second.fields], [len(first.texts), len(second.texts)]),
     )
 
 
@@ -881,7 +975,15 @@ def pack(
         rows.notes.take(picks),
         {name: column[picks] for name, column in rows.metrics.items()},
         np.zeros(n, np.int32),
+        {name: strings.take(picks) for name, strings in rows.fields.items()},
     )
+
+
+def _spelt(found: Found, name: str) -> str | None:
+    """The strings of a field are among those of the fields."""
+    known, codes = len(found.arrays.get("fields.bounds", ())) - 1, found.arrays[name]
+    most = int(codes.max(initial=0))
+    return f"holds the string {most:,} of {max(known, 0):,}" if len(codes) and most >= known else None
 
 
 SCHEMA = Schema(
@@ -895,6 +997,8 @@ SCHEMA = Schema(
         "scores": Row("<f8", ("candidates",), (finite_if_any,)),
         "seen": Row("<i4", ("candidates",)),
         "metric:*": Row("<f8", ("candidates",), (finite_if_any,)),
+        **{name: row._replace(optional=True) for name, row in strings("strings", "fields.blob", "fields.bounds").items()},
+        "field:*": Row("<u4", ("candidates",), (_spelt,)),
         **LISTS,
     },
     {"width": int},

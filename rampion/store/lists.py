@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from rampion.arrays import ends
 from rampion.schema import Found, Row, below, bounds, pieces, reals, rising
+from rampion.store.coded import Fields
 from rampion.store.names import Names
 from rampion.store.text import Texts
 
@@ -32,6 +34,7 @@ class Rows(NamedTuple):
     scores: Reals
     notes: Texts
     metrics: dict[str, Reals]
+    fields: Fields = MappingProxyType({})
 
 
 class Lists(NamedTuple):

@@ -1,48 +1,90 @@
-"""Candidates and references as records in memory, the shape that JSONL files have: {"id": "7", "hyps": [...]}."""
+"""Candidates and references as records in memory: a segment each, or a candidate each (docs/formats.md)."""
 
 from __future__ import annotations
 
+import json
 import math
+import re
+from array import array
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from rampion.arrays import ends
 from rampion.errors import InputError
+from rampion.store import gaps, shapes
+from rampion.store.coded import Coded
+from rampion.store.columns import Columns
 from rampion.store.groups import grouped, groups_of
 from rampion.store.lists import Rows
 from rampion.store.names import Labels, Names
 from rampion.store.text import Texts
 
+MISSING = {"", "na", "n/a", "nan", "null", "none"}  # cells of a table that say that nothing is known
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|infinity)", re.IGNORECASE)
+_WORDS = {"true": 1.0, "false": 0.0}
+NUMBER, MISSED, OTHER = range(3)
+
+
+class WrongError(Exception):
+    """What is wrong with a record; the caller adds where the record is."""
+
+
+class Read(NamedTuple):
+    """Candidates of records, and what should be said of them."""
+
+    rows: Rows
+    notices: list[str]
+
 
 def rows_of(records: Iterable[Mapping[str, Any]], names: Names) -> Rows:
-    """The candidates of records of the same shape that are in memory; their feature names join `names`."""
-    builder = Builder(Labels(names), "records")
+    """The candidates of records that are in memory, of any shape; their feature names join `names`."""
+    return read(records, names).rows
+
+
+def read(records: Iterable[Mapping[str, Any]], names: Names, columns: Columns | None = None) -> Read:
+    """The same, with what should be said of them."""
+    builder = Builder(Labels(names), "records", columns)
     for index, record in enumerate(records):
         try:
-            builder.add(record)
+            builder.take(record)
         except WrongError as wrong:
             raise InputError(f"record {index}: {wrong}") from wrong
-    return builder.rows()
+    try:
+        rows = builder.rows()
+    except WrongError as wrong:
+        raise InputError(f"records: {wrong}") from wrong
+    [rows], notices = gaps.filled([rows], names, builder.whole)
+    return Read(rows, [*builder.notices(), *notices])
 
 
 def records_of(rows: Rows, names: Texts) -> Iterator[dict[str, Any]]:
     """One record a segment; feature j is called names[j]."""
-    groups = groups_of(names)
     metrics = [(name, column.tolist()) for name, column in rows.metrics.items()]
-    hyps = []
-    for i, candidate in enumerate(grouped(rows, groups)):
-        feats = {label: cells if len(cells) > 1 else cells[0] for label, cells in candidate}
-        hyp: dict[str, Any] = {"text": rows.texts[i], "feats": feats}
-        if metrics:
-            hyp["metrics"] = {name: column[i] for name, column in metrics}
-        if not math.isnan(rows.scores[i]):
-            hyp["score"] = float(rows.scores[i])
-        if note := rows.notes[i]:
-            hyp["note"] = note
-        hyps.append(hyp)
-    for segment, identity in enumerate(rows.segments):
-        yield {"id": identity, "hyps": hyps[rows.bounds[segment] : rows.bounds[segment + 1]]}
+    fields = {name: list(strings) for name, strings in rows.fields.items()}
+    candidates = enumerate(grouped(rows, groups_of(names)))
+    for identity, (first, last) in zip(rows.segments, pairwise(rows.bounds.tolist()), strict=True):
+        record: dict[str, Any] = {"id": identity}
+        for name in shapes.OF_SEGMENT & fields.keys():
+            if first < last and (value := fields[name][first]):
+                record[name] = float(value) if name == "weight" else value
+        hyps = []
+        for i, candidate in (next(candidates) for _ in range(first, last)):
+            feats = {label: cells if len(cells) > 1 else cells[0] for label, cells in candidate}
+            hyp: dict[str, Any] = {"text": rows.texts[i], "feats": feats}
+            if labels := {name: column[i] for name, column in metrics if not math.isnan(column[i])}:
+                hyp["metrics"] = labels
+            if not math.isnan(rows.scores[i]):
+                hyp["score"] = float(rows.scores[i])
+            if note := rows.notes[i]:
+                hyp["note"] = note
+            if kept := {name: cells[i] for name, cells in fields.items() if name not in shapes.OF_SEGMENT and cells[i]}:
+                hyp["fields"] = kept
+            hyps.append(hyp)
+        yield record | {"hyps": hyps}
 
 
 def references_in(record: Mapping[str, Any]) -> list[str]:
@@ -53,101 +95,348 @@ def references_in(record: Mapping[str, Any]) -> list[str]:
     return [ref for ref in (string(ref, "refs").strip() for ref in refs) if ref]
 
 
-class WrongError(Exception):
-    """What is wrong with a record; the caller adds where the record is."""
-
-
 class Builder:
-    """Rows in the making; a bad record leaves no trace in them."""
+    """Rows in the making, from segments or from single candidates; a bad record leaves no trace in them."""
 
-    def __init__(self, labels: Labels, where: str) -> None:
-        self.labels, self.where = labels, where
-        self.known: dict[str, tuple[int, int]] = {}
+    def __init__(self, labels: Labels, where: str, columns: Columns | None = None) -> None:
+        self.labels, self.where, self.columns = labels, where, columns or Columns()
+        self.given, self.guesses = self.columns.roles(), dict[str, str]()
         self.seen: set[str] = set()
-        self.metrics: list[str] | None = None
+        self.whole: set[str] = set()  # features that are columns of a table: where they are not, they are missing
+        self.refs: dict[str, list[str]] = {}
+        self.kinds: dict[str, list[Any]] = {}  # of open columns: numbers, other cells, and the first of these
+        self.known: dict[str, tuple[int, int]] = {}
+        self.local = list[tuple[str, int]]()  # labels and sizes by the number of their first value
+        self.flat = False
+        self.count = 0
         self._clear()
 
     def _clear(self) -> None:
-        self.segments, self.sizes = list[str](), list[int]()
-        self.texts, self.notes, self.scores = list[str](), list[str](), list[float]()
-        self.slots, self.values, self.counts = list[int](), list[float](), list[int]()
-        self.columns: list[list[float]] = []
+        self.numbers: dict[str, int] = {}
+        self.texts, self.notes, self.scores, self.owners = list[str](), list[str](), array("d"), array("q")
+        self.slots, self.values, self.counts = array("q"), array("d"), array("q")
+        self.metrics: dict[str, array[float]] = {}
+        self.fields: dict[str, tuple[dict[str, int], array[int]]] = {}
 
-    def add(self, record: Any) -> None:
-        """Append the segment's candidates."""
+    # What comes in
+
+    def take(self, record: Any) -> None:
+        """Append a segment, or a candidate, whichever the record is."""
+        if not isinstance(record, Mapping):
+            raise WrongError('is not a record like {"id": "7", "hyps": [{"text": "…", "feats": {"LM": -3.5}}]}')
+        try:
+            segments = shapes.segments(record, len(self.seen))
+        except shapes.ShapeError as wrong:
+            raise WrongError(str(wrong)) from wrong
+        if segments is None:
+            self.row(record)
+        for segment in segments or ():
+            self.add(segment)
+
+    def add(self, record: Mapping[str, Any]) -> None:
+        """Append a segment's candidates."""
         identity, hyps = segment_id(record), record.get("hyps")
         if identity in self.seen:
             raise WrongError(f"segment {identity} stands in the list already; give every segment one record")
         if not isinstance(hyps, list) or not hyps:
             raise WrongError(f"segment {identity} has no hypotheses; hyps must be a list of at least one")
-        metrics = self.metrics
-        try:
-            found = [self._candidate(hyp, f"hyps[{i}]") for i, hyp in enumerate(hyps)]
-        except WrongError:
-            self.metrics = metrics
-            raise
+        refs = references_in(record)
+        above = {name: cell for name, cell in record.items() if name not in ("id", "hyps", "refs", "fields")}
+        unused = {name for name in above if name not in shapes.OF_SEGMENT and name not in self.given}
+        for name in unused:
+            del above[name]
+        found = [self._candidate(hyp, above, f"hyps[{i}]") for i, hyp in enumerate(hyps)]
+        for name in unused:
+            self._kind(name)[OTHER] += 1
         self.seen.add(identity)
-        self.segments.append(identity)
-        self.sizes.append(len(hyps))
-        for text, note, score, slots, values, column in found:
-            self.texts.append(text)
-            self.notes.append(note)
-            self.scores.append(score)
-            self.slots += slots
-            self.values += values
-            self.counts.append(len(slots))
-            self.columns.append(column)
+        if "refs" in record:
+            self.refs[identity] = refs
+        for one in found:
+            self._append(identity, one)
 
-    def _candidate(self, hyp: Any, where: str) -> tuple[str, str, float, list[int], list[float], list[float]]:
+    def row(self, cells: Mapping[str, Any]) -> None:
+        """Append a candidate of a table; rows of a segment need not stand together."""
+        self.flat = True
+        if any(name not in self.guesses for name in cells):
+            self._guess(cells)
+        one = _Candidate()
+        for name, cell in cells.items():
+            self._cell(one, name, cell, name)
+        identity = one.identity
+        if identity is None and self.columns.size:
+            identity = str(self.count // self.columns.size)
+        if identity is None:
+            identity = one.fields.get("source")
+        if not identity:
+            raise WrongError(
+                f"has no segment; it has {_listed(cells)}: say which column names the segment and which holds "
+                "the text, as in --columns id=COLUMN,text=COLUMN"
+            )
+        if one.text is None:
+            raise WrongError(f"has no text; it has {_listed(cells)}: say which column holds it: --columns text=COLUMN")
+        self.seen.add(identity)
+        if one.refs:
+            known = self.refs.setdefault(identity, [])
+            known += [ref for ref in one.refs if ref not in known]
+        self._append(identity, one)
+
+    def _guess(self, cells: Mapping[str, Any]) -> None:
+        """Give roles to columns of plain names that are met for the first time."""
+        fresh = [name for name in cells if name not in self.guesses]
+        found = self.columns.guessed([*self.guesses, *fresh]).roles()
+        for name in fresh:
+            self.guesses[name] = found.get(name, "")
+
+    def _candidate(self, hyp: Any, above: Mapping[str, Any], where: str) -> _Candidate:
         if not isinstance(hyp, dict):
             raise WrongError(f"{where} is not an object with text, feats and metrics")
-        text, note = string(hyp.get("text"), f"{where}.text"), string(hyp.get("note", ""), f"{where}.note")
-        if not text.strip():
-            raise WrongError(f"{where}.text is an empty hypothesis; mend the record or read leniently")
-        score = _number(hyp["score"], f"{where}.score") if "score" in hyp else math.nan
-        slots, values = list[int](), list[float]()
-        for name, value in _object(hyp, "feats", where).items():
-            numbers = value if isinstance(value, list) else (value,)
-            values += [_number(item, f"{where}.feats[{name!r}]") for item in numbers]
-            first = self._first(name, len(numbers), f"{where}.feats[{name!r}]")
-            slots += range(first, first + len(numbers))
-        columns = _object(hyp, "metrics", where)
-        metrics = {name: _number(value, f"{where}.metrics[{name!r}]") for name, value in columns.items()}
-        if self.metrics is None:
-            self.metrics = [string(name, f"{where}.metrics") for name in metrics]
-        if metrics.keys() != set(self.metrics):
-            found, expected = ", ".join(sorted(metrics)) or "none", ", ".join(sorted(self.metrics)) or "none"
-            raise WrongError(f"{where} has the metrics {found}, earlier ones {expected}; give all candidates the same")
-        return text, note, score, slots, values, [metrics[name] for name in self.metrics]
+        one = _Candidate()
+        for name, cell in above.items():
+            self._put(one, self.given.get(name, name), name, cell, name)
+        for name, cell in hyp.items():
+            self._cell(one, name, cell, f"{where}.{name}")
+        if one.text is None:
+            raise WrongError(f"{where}.text is not a string of Unicode characters; it has {_listed(hyp)}")
+        return one
 
-    def _first(self, name: str, size: int, where: str) -> int:
-        """The slot of the label's first value."""
+    def _cell(self, one: _Candidate, name: str, cell: Any, where: str) -> None:
+        """Put a cell where its column belongs."""
+        role = self.given.get(name) or (self.guesses[name] if self.flat or name in self.guesses else "")
+        if role:
+            self._put(one, role, name, cell, where)
+        elif not self.flat and name in ("text", "score", "note"):
+            self._put(one, name, name, cell, where)
+        elif self.flat and isinstance(cell, list) and name in ("feats", "features"):
+            self._nested(one, name, cell, where)
+        elif name in ("feats", "features") and not (isinstance(cell, str) and self.flat):
+            for label, value in _object(cell, where).items():
+                self._nested(one, label, value, f"{where}[{label!r}]")
+        elif name == "metrics" and isinstance(cell, Mapping):
+            for label, value in cell.items():
+                one.metrics[string(label, where)] = _finite(value, f"{where}[{label!r}]")
+        elif name == "fields" and isinstance(cell, Mapping):
+            one.fields |= {string(label, where): string(value, where) for label, value in cell.items()}
+        else:
+            if name in ("metrics", "fields") and not self.flat:
+                _object(cell, where)
+            self._open(one, name, cell, where)
+
+    def _nested(self, one: _Candidate, label: str, value: Any, where: str) -> None:
+        """A feature, which may have several values, unless its name has been given another role."""
+        if label in self.given and self.given[label] != "features":
+            self._put(one, self.given[label], label, value, where)
+            return
+        numbers = value if isinstance(value, list) else (value,)
+        first = self._first(label, len(numbers), where)
+        one.slots += range(first, first + len(numbers))
+        one.values += [_number(item, where) for item in numbers]
+
+    def _open(self, one: _Candidate, name: str, cell: Any, where: str) -> None:
+        """A column without a role: a feature if it holds numbers."""
+        kind, (found, value) = self._kind(name), _read(cell)
+        if found == OTHER or (isinstance(cell, str) and not self.flat):
+            if kind[OTHER] == 0:
+                kind[3] = (self.count, cell)
+            kind[OTHER] += 1
+            return
+        kind[found] += 1
+        if self.columns.features and name not in self.columns.features:
+            return
+        if math.isinf(value) and value > 0:
+            raise WrongError(f"{where} is {cell!r}; a finite number is expected")
+        one.slots.append(self._first(name, 1, where))
+        one.values.append(value)
+
+    def _kind(self, name: str) -> list[Any]:
+        return self.kinds.setdefault(name, [0, 0, 0, None])
+
+    def _put(self, one: _Candidate, role: str, name: str, cell: Any, where: str) -> None:
+        """Put a cell of a column whose role is known."""
+        match role:
+            case "id":
+                one.identity = identifier(cell, where)
+            case "text":
+                one.text = plain_text(cell, where)
+                if not one.text.strip():
+                    one.text = ""
+            case "source" | "group" | "keep":
+                one.fields[name if role == "keep" else role] = _shown(cell, where)
+            case "weight":
+                one.fields["weight"] = _weight(cell, where)
+            case "score":
+                one.score = _finite(cell, where)
+            case "note":
+                one.note = string(cell, where)
+            case "target":
+                one.metrics[name] = _finite(cell, where)
+            case "refs":
+                refs = cell if isinstance(cell, list) else [] if cell is None else [cell]
+                one.refs += [ref for ref in (plain_text(ref, where).strip() for ref in refs) if ref]
+            case "indicators":
+                if shown := _shown(cell, where):
+                    one.slots.append(self._first(f"{name}={shown}", 1, where, indicator=True))
+                    one.values.append(1.0)
+                    one.fields[name] = shown
+            case "features":
+                one.slots.append(self._first(name, 1, where))
+                one.values.append(_number(cell, where, words=True))
+
+    def _first(self, name: str, size: int, where: str, indicator: bool = False) -> int:
+        """The number of the label's first value."""
         if name not in self.known:
             if not string(name, where) or name.startswith(Labels.METRIC) or size == 0:
                 raise WrongError(f"{where} is no feature: a name (not metric:…) and at least one value are expected")
-            self.known[name] = self.labels.meet(name, size)
+            self.known[name] = len(self.local), size
+            self.local += [(name, place) for place in range(size)]
+            if self.flat and not indicator and "[" not in where:
+                self.whole.add(name)
         first, expected = self.known[name]
         if size != expected:
             raise WrongError(f"{where} has {size} values here and {expected} elsewhere; lists must be of one system")
         return first
 
+    def _append(self, identity: str, one: _Candidate) -> None:
+        if len(set(one.slots)) < len(one.slots):
+            raise WrongError("a feature stands twice in one candidate; give one of them another name")
+        at = len(self.texts)
+        self.owners.append(self.numbers.setdefault(identity, len(self.numbers)))
+        self.texts.append(one.text or "")
+        self.notes.append(one.note)
+        self.scores.append(one.score)
+        self.slots.extend(one.slots)
+        self.values.extend(one.values)
+        self.counts.append(len(one.slots))
+        for name, value in one.metrics.items():
+            column = self.metrics.setdefault(name, array("d"))
+            column.extend([math.nan] * (at - len(column)))
+            column.append(value)
+        for name, value in one.fields.items():
+            known, codes = self.fields.setdefault(name, ({"": 0}, array("I")))
+            codes.extend([0] * (at - len(codes)))
+            codes.append(known.setdefault(value, len(known)))
+        self.count += 1
+
+    # What goes out
+
     def rows(self) -> Rows:
         """The candidates since the last call."""
-        self.labels.settle(self.where)
-        columns = np.array(self.columns, np.float64).reshape(len(self.texts), -1)
+        texts = self._texts_not_numbers()
+        slots = np.frombuffer(self.slots, np.int64) if self.slots else np.zeros(0, np.int64)
+        values, counts = np.array(self.values, np.float64), np.array(self.counts, np.int64)
+        if texts:
+            numbers = [first for name in texts for first, _ in [self.known[name]]]
+            kept = ~np.isin(slots, numbers)
+            owners = np.repeat(np.arange(len(counts)), counts)[kept]
+            slots, values, counts = slots[kept], values[kept], np.bincount(owners, minlength=len(counts))
+        n = len(self.texts)
+        columns = {name: np.append(column, np.full(n - len(column), np.nan)) for name, column in self.metrics.items()}
+        fields = {
+            name: Coded(Texts.from_strings(known), np.append(codes, np.zeros(n - len(codes))).astype(np.uint32))
+            for name, (known, codes) in self.fields.items()
+        }
         rows = Rows(
-            segments=Texts.from_strings(self.segments),
-            bounds=np.cumsum([0, *self.sizes]),
+            segments=Texts.from_strings(self.numbers),
+            bounds=ends(np.bincount(np.array(self.owners, np.int64), minlength=len(self.numbers))),
             texts=Texts.from_strings(self.texts),
-            entry_bounds=np.cumsum([0, *self.counts]),
-            ids=self.labels.slot_ids[np.array(self.slots, np.int64)].astype(np.uint32),
-            values=np.array(self.values, np.float64),
+            entry_bounds=ends(counts),
+            ids=self._ids(texts)[slots].astype(np.uint32),
+            values=values,
             scores=np.array(self.scores, np.float64),
             notes=Texts.from_strings(self.notes),
-            metrics={name: columns[:, place].copy() for place, name in enumerate(self.metrics or ())},
+            metrics=columns,
+            fields=fields,
         )
+        rows = _in_order(rows, np.array(self.owners, np.int64))
+        if "weight" in rows.fields:
+            codes, owners = rows.fields["weight"].codes, np.repeat(np.arange(len(rows.segments)), np.diff(rows.bounds))
+            for i in np.flatnonzero(codes != codes[rows.bounds[owners]])[:1].tolist():
+                raise WrongError(
+                    f"segment {rows.segments[owners[i]]} has two weights; give all its candidates the same"
+                )
         self._clear()
         return rows
+
+    def _ids(self, texts: set[str]) -> NDArray[np.int64]:
+        """The features of all values by number, -1 of columns that hold no numbers."""
+        sizes = {name: size for name, (_, size) in self.known.items() if name not in texts}
+        firsts = {name: self.labels.meet(name, size) for name, size in sizes.items()}
+        self.labels.settle(self.where)
+        for name, (_, size) in firsts.items():
+            if size != sizes[name]:
+                raise WrongError(
+                    f"{name} has {sizes[name]} values here and {size} elsewhere; lists must be of one system"
+                )
+        slots = [firsts[name][0] + place if name in firsts else -1 for name, place in self.local]
+        return np.append(self.labels.slot_ids, -1)[np.array(slots, np.int64)]
+
+    def _texts_not_numbers(self) -> set[str]:
+        """Open columns in which other cells are as frequent as numbers; a column of few others is an error."""
+        found = set()
+        for name, (numbers, _, others, first) in self.kinds.items():
+            if self.flat and name in self.known and not numbers and not others:
+                found.add(name)
+            elif others and name in self.known:
+                if not self.flat or 2 * others < numbers:
+                    place, cell = first
+                    raise WrongError(
+                        f"candidate {place} has {str(cell)[:60]!r} in the column {name!r}, which holds numbers in "
+                        f"{numbers} others; mend it, leave it empty, or add --columns drop={name}"
+                    )
+                found.add(name)
+        return found
+
+    def notices(self) -> list[str]:
+        """What a reader has understood or left aside, a sentence each."""
+        found, texts = [], {name for name, kind in self.kinds.items() if kind[OTHER] >= max(kind[NUMBER], 1)}
+        empty = {name for name, kind in self.kinds.items() if not kind[NUMBER] and not kind[OTHER]}
+        if self.flat:
+            roles = {name: role for name, role in (self.guesses | self.given).items() if role and role != "drop"}
+            feats = [name for name in self.known if name not in texts]
+            if any(name not in self.given for name in roles) or not self.given:
+                said = " ".join(f"{role}={name}" for name, role in roles.items())
+                found.append(f"one candidate a row: {said}; features: {_some(feats)}")
+        if unused := sorted(texts | empty | self._not_features()):
+            found.append(
+                f"not used: {_some(unused)} (to keep a column: --columns keep=NAME; as features: indicators=NAME)"
+            )
+        return found
+
+    def _not_features(self) -> set[str]:
+        only = self.columns.features
+        return {name for name in self.kinds if only and name not in only}
+
+
+class _Candidate:
+    """A candidate's parts, before it is known whether its record is good."""
+
+    __slots__ = ("fields", "identity", "metrics", "note", "refs", "score", "slots", "text", "values")
+
+    def __init__(self) -> None:
+        self.identity: str | None = None
+        self.text: str | None = None
+        self.note, self.score = "", math.nan
+        self.slots, self.values = list[int](), list[float]()
+        self.metrics, self.fields, self.refs = dict[str, float](), dict[str, str](), list[str]()
+
+
+def _in_order(rows: Rows, owners: NDArray[np.int64]) -> Rows:
+    """The candidates of every segment together, in the order in which the segments appeared."""
+    if (owners[1:] >= owners[:-1]).all():
+        return rows
+    order = np.argsort(owners, kind="stable")
+    counts = np.diff(rows.entry_bounds)[order]
+    entry_bounds = ends(counts)
+    places = np.arange(len(rows.ids)) + np.repeat(rows.entry_bounds[order] - entry_bounds[:-1], counts)
+    return rows._replace(
+        texts=rows.texts.take(order),
+        entry_bounds=entry_bounds,
+        ids=rows.ids[places],
+        values=rows.values[places],
+        scores=rows.scores[order],
+        notes=rows.notes.take(order),
+        metrics={name: column[order] for name, column in rows.metrics.items()},
+        fields={name: strings.take(order) for name, strings in rows.fields.items()},
+    )
 
 
 def segment_id(record: Any) -> str:
@@ -156,6 +445,22 @@ def segment_id(record: Any) -> str:
     if isinstance(identity, bool) or not isinstance(identity, int | str) or identity == "":
         raise WrongError('is not a record like {"id": "7", "hyps": [{"text": "…", "feats": {"LM": -3.5}}]}')
     return string(str(identity), "id")
+
+
+def identifier(cell: Any, where: str) -> str:
+    """The name of a segment: a string, or a whole number, which data frames may keep as a float."""
+    if isinstance(cell, float) and cell.is_integer():
+        cell = int(cell)
+    if isinstance(cell, bool) or not isinstance(cell, int | str) or not str(cell).strip():
+        raise WrongError(f"{where} is {str(cell)[:60]!r}; the name of a segment is expected")
+    return string(str(cell).strip(), where)
+
+
+def plain_text(cell: Any, where: str) -> str:
+    """A text; a number, such as an answer, is written as one."""
+    if isinstance(cell, int | float) and not isinstance(cell, bool) and cell == cell:
+        return f"{cell:.15g}" if isinstance(cell, float) else str(cell)
+    return string(cell, where)
 
 
 def string(value: Any, where: str) -> str:
@@ -167,21 +472,75 @@ def string(value: Any, where: str) -> str:
     return str(value)
 
 
-def _number(value: Any, where: str) -> float:
+def _shown(cell: Any, where: str) -> str:
+    """A cell to keep, as a string."""
+    if isinstance(cell, str):
+        return string(cell, where)
+    return "" if cell is None else string(json.dumps(cell, ensure_ascii=False), where)
+
+
+def _read(cell: Any) -> tuple[int, float]:
+    """Whether a cell of an open column is a number, and which one."""
+    if isinstance(cell, str):
+        word = cell.strip().lower()
+        if word in MISSING:
+            return MISSED, math.nan
+        if word in _WORDS:
+            return NUMBER, _WORDS[word]
+        return (NUMBER, float(word)) if _NUMBER.fullmatch(word) else (OTHER, math.nan)
+    if cell is None:
+        return MISSED, math.nan
     try:
-        found = math.nan if isinstance(value, bool | str) else float(value)
+        value = OTHER if isinstance(cell, Mapping | list | tuple) else float(cell)
     except (TypeError, ValueError, OverflowError):
-        found = math.nan
-    if not math.isfinite(found):
+        return OTHER, math.nan
+    if isinstance(cell, Mapping | list | tuple):
+        return OTHER, math.nan
+    return (MISSED if math.isnan(value) else NUMBER), value
+
+
+def _number(value: Any, where: str, words: bool = False) -> float:
+    """A number that may be missing (null, NaN) or negative infinity; only cells of tables may be words."""
+    found, number = _read(value)
+    if (
+        found == OTHER
+        or number == math.inf
+        or (isinstance(value, str) and not words)
+        or (isinstance(value, int) and not isinstance(value, bool) and math.isinf(number))
+    ):
         raise WrongError(f"{where} is {str(value)[:60]!r}; a finite number is expected")
-    return found
+    return number
 
 
-def _object(hyp: Mapping[str, Any], key: str, where: str) -> Mapping[str, Any]:
-    value = hyp.get(key, {})
+def _finite(value: Any, where: str) -> float:
+    """A finite number, true or false, or NaN where it is not known."""
+    found, number = _read(value)
+    if found == OTHER or math.isinf(number):
+        raise WrongError(f"{where} is {str(value)[:60]!r}; a finite number is expected")
+    return number
+
+
+def _weight(cell: Any, where: str) -> str:
+    weight = _finite(cell, where)
+    if not weight >= 0:
+        raise WrongError(f"{where} is {str(cell)[:60]!r}; the weight of a segment is a number of 0 or more")
+    return repr(weight)
+
+
+def _object(value: Any, where: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise WrongError(f"{where}.{key} is not an object of names and numbers")
+        raise WrongError(f"{where} is not an object of names and numbers")
     return value
+
+
+def _listed(cells: Mapping[str, Any]) -> str:
+    return _some(map(str, cells))
+
+
+def _some(names: Iterable[str], most: int = 8) -> str:
+    names = list(names)
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return (", ".join(names[:most]) or "none") + more
 
 
 def references_of(records: Iterable[Mapping[str, Any]]) -> Iterator[list[str]]:

@@ -16,6 +16,9 @@ import rampion
 from rampion import Candidates, References, Texts, Weights
 from rampion.errors import InputError
 
+# Features of a few candidates look like values that are missing.
+pytestmark = pytest.mark.filterwarnings("ignore::rampion.errors.InputWarning")
+
 WORDS = st.text(st.characters(exclude_categories=["Cs", "Z", "C"]), min_size=1, max_size=3)
 NUMBERS = st.floats(-1e6, 1e6, allow_nan=False)
 

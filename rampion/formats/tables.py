@@ -1,0 +1,104 @@
+"""Tables with a candidate a row and names in the first one: CSV, TSV (docs/formats.md), and Parquet by pyarrow."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from typing import Any
+
+from rampion.errors import FormatError, InputError
+from rampion.formats.files import LONGEST_LINE, FilePath, Skipped, line_blocks, not_utf8, shown
+from rampion.store.columns import GUESSED, Columns
+from rampion.store.records import WrongError
+
+PARQUET = b"PAR1"
+_DELIMITERS = "\t", ",", ";"
+
+
+def recognises(head: bytes, columns: Columns) -> bool:
+    """Whether the first line names columns: one that the user names, or one of a plain name."""
+    names = _names(head)
+    return len(names) > 1 and bool(columns.roles().keys() & set(names) or _plain(names))
+
+
+def _plain(names: list[str]) -> bool:
+    """Whether at least a text and something that tells segments apart have plain names."""
+    roles = {GUESSED.get(name) for name in names}
+    return "text" in roles and bool(roles & {"id", "source"})
+
+
+def _names(head: bytes) -> list[str]:
+    line = head.split(b"\n", 1)[0].decode(errors="replace").strip("\r")
+    delimiter = _delimiter(line)
+    if not delimiter or "|||" in line:
+        return []
+    return [name.strip() for name in next(csv.reader([line], delimiter=delimiter), [])]
+
+
+def _delimiter(line: str) -> str:
+    found = max(_DELIMITERS, key=line.count)
+    return found if found in line else ""
+
+
+def records(path: FilePath, skipped: Skipped | None = None) -> Iterator[tuple[int, Any]]:
+    """Every row as a record, with the line where it begins."""
+    csv.field_size_limit(LONGEST_LINE)
+    rest = _lines(path)
+    header = next(rest, "")
+    delimiter = _delimiter(header)
+    names = [name.strip() for name in next(csv.reader([header], delimiter=delimiter))]
+    if len(set(names)) < len(names) or "" in names:
+        raise FormatError.at(shown(path), 1, "two columns have the same name, or one has none; give each its own")
+    reader, line = csv.reader(rest, delimiter=delimiter, strict=True), 2
+    while True:
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            raise FormatError.at(
+                shown(path), line, f"is no row of a table: {error}; quote cells with quotes"
+            ) from error
+        if cells:
+            yield line, _record(names, cells)
+        line = reader.line_num + 2
+
+
+def _record(names: list[str], cells: list[str]) -> Any:
+    if len(cells) != len(names):
+        return WrongError(f"has {len(cells)} cells, and the first line names {len(names)} columns; mend the row")
+    return dict(zip(names, cells, strict=True))
+
+
+def _lines(path: FilePath) -> Iterator[str]:
+    """Every line with its end; a cell in quotes may have several."""
+    for first, block in line_blocks(path):
+        for number, line in enumerate(_split(block), first):
+            try:
+                yield line.decode()
+            except UnicodeDecodeError as mistake:
+                raise not_utf8(path, number, mistake) from mistake
+
+
+def _split(block: bytes) -> list[bytes]:
+    return [line + b"\n" for line in block[:-1].split(b"\n")]
+
+
+def parquet(path: FilePath) -> Iterator[tuple[int, Any]]:
+    """Every row of a Parquet file as a record."""
+    try:
+        from pyarrow import ArrowException
+        from pyarrow.parquet import ParquetFile
+    except ModuleNotFoundError as error:
+        raise InputError(
+            f"{shown(path)}: is a Parquet file; to read it, install pyarrow (pip install pyarrow)"
+        ) from error
+    row = 0
+    try:
+        with ParquetFile(path) as file:
+            for batch in file.iter_batches():
+                for record in batch.to_pylist():
+                    row += 1
+                    yield row, record
+    except (ArrowException, OSError) as error:
+        raise InputError(f"{shown(path)}: is no Parquet file that pyarrow can read: {error}") from error

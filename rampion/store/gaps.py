@@ -1,0 +1,129 @@
+"""Values that are missing: the mean of the list in their place, and a feature that says so.
+
+A cell that is empty or null is missing, and so is a feature that a row of a table does not have. Negative infinity
+becomes the lowest finite value of the feature. In lists with sparse features an absent feature counts 0; one that
+looks as if it were missing instead is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rampion.arrays import ends
+from rampion.store.lists import LARGEST_COUNT, Offsets, Reals, Rows
+from rampion.store.names import Names
+
+MARK = ":missing"
+
+
+def filled(runs: list[Rows], names: Names, whole: Set[str]) -> tuple[list[Rows], list[str]]:
+    """The rows of a file without missing values, and what was done about them; `whole` features miss where absent."""
+    if not runs:
+        return runs, []
+    size, known = sum(len(rows.texts) for rows in runs), list(names.texts())
+    present = _summed(runs, len(known), lambda rows: np.ones(len(rows.ids), np.bool_))
+    lost = _summed(runs, len(known), lambda rows: np.isnan(rows.values))
+    floored = _summed(runs, len(known), lambda rows: np.isneginf(rows.values))
+    wanted = np.array([name in whole for name in known], np.bool_)
+    gapped = np.flatnonzero((lost > 0) | (floored > 0) | (wanted & (present < size)))
+    notices = list(_absent(runs, known, present, size, wanted))
+    if not len(gapped):
+        return runs, notices
+    columns = [_columns(rows, gapped, wanted[gapped]) for rows in runs]
+    every = np.concatenate(columns)
+    finite = np.isfinite(every)
+    lowest = np.where(finite, every, np.inf).min(axis=0)
+    for place, f in enumerate(gapped.tolist()):
+        if not finite[:, place].any():
+            lowest[place] = 0.0
+        if floored[f]:
+            notices.append(
+                f"the feature {known[f]} is -inf in {floored[f]} candidates; {lowest[place]:g} takes its place"
+            )
+    missing = np.isnan(every)
+    means = np.where(finite, every, 0.0).sum(axis=0) / np.maximum(finite.sum(axis=0), 1)
+    for place, f in enumerate(gapped.tolist()):
+        if count := int(missing[:, place].sum()):
+            notices.append(
+                f"the feature {known[f]} is missing in {count} of {size} candidates; the mean of the list takes its "
+                f"place, and {known[f]}{MARK} marks it"
+            )
+    marks = {place: names.intern(known[f] + MARK) for place, f in enumerate(gapped.tolist()) if missing[:, place].any()}
+    found = []
+    for rows, column in zip(runs, columns, strict=True):
+        holes = np.isnan(column)
+        found.append(_replaced(rows, gapped, _with_means(rows.bounds, column, lowest, means), holes, marks))
+    return found, notices
+
+
+def floored(runs: list[Rows], names: Names) -> tuple[list[Rows], list[str]]:
+    """The rows of lists in which an absent feature counts 0, without negative infinities."""
+    if not any(np.isneginf(rows.values).any() for rows in runs):
+        return runs, []
+    rows, notices = filled(runs, names, frozenset())
+    return rows, [notice for notice in notices if "-inf" in notice]
+
+
+def _summed(runs: list[Rows], size: int, marks: object) -> NDArray[np.int64]:
+    return sum((np.bincount(rows.ids[marks(rows)], minlength=size) for rows in runs), np.zeros(size, np.int64))  # type: ignore[operator]
+
+
+def _absent(
+    runs: list[Rows], known: list[str], present: NDArray[np.int64], size: int, wanted: NDArray[np.bool_]
+) -> Iterator[str]:
+    """Features of most candidates with values that are no counts: others probably lack them by mistake."""
+    found = []
+    for f in np.flatnonzero((present < size) & (2 * present > size) & ~wanted).tolist():
+        values = np.concatenate([rows.values[rows.ids == f] for rows in runs])
+        counts = (values >= 1) & (values <= LARGEST_COUNT) & (values == np.floor(values))
+        if not counts[np.isfinite(values)].all():
+            found.append(f"{known[f]} in {size - present[f]}")
+    if found:
+        more = f" and {len(found) - 3} more" if len(found) > 3 else ""
+        yield (
+            f"of {size} candidates some lack a feature that most have, which counts 0 there: {', '.join(found[:3])}"
+            f"{more}; write null where it is missing"
+        )
+
+
+def _columns(rows: Rows, gapped: NDArray[np.int64], wanted: NDArray[np.bool_]) -> Reals:
+    """The gapped features of every candidate: NaN where one is missing, 0 where a sparse one is absent."""
+    places = np.full(int(max(gapped.max(), rows.ids.max(initial=0))) + 1, -1)
+    places[gapped] = np.arange(len(gapped))
+    owners, at = np.repeat(np.arange(len(rows.texts)), np.diff(rows.entry_bounds)), places[rows.ids]
+    columns = np.where(wanted, np.nan, 0.0) * np.ones((len(rows.texts), 1))
+    columns[owners[at >= 0], at[at >= 0]] = rows.values[at >= 0]
+    return columns
+
+
+def _with_means(bounds: Offsets, column: Reals, lowest: Reals, means: Reals) -> Reals:
+    column = np.where(np.isneginf(column), lowest, column)
+    holes, owner = np.isnan(column), np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
+    sums, counts = np.zeros((len(bounds) - 1, column.shape[1])), np.zeros((len(bounds) - 1, column.shape[1]))
+    np.add.at(sums, owner, np.where(holes, 0.0, column))
+    np.add.at(counts, owner, ~holes)
+    own = np.where(counts > 0, sums / np.maximum(counts, 1), means)
+    return np.where(holes, own[owner], column)
+
+
+def _replaced(
+    rows: Rows, gapped: NDArray[np.int64], column: Reals, holes: NDArray[np.bool_], marks: dict[int, int]
+) -> Rows:
+    """The rows with these values of the gapped features, and with their marks."""
+    n, kept = len(rows.texts), ~np.isin(rows.ids, gapped)
+    owners = [np.repeat(np.arange(n), np.diff(rows.entry_bounds))[kept], np.repeat(np.arange(n), len(gapped))]
+    ids, values = [rows.ids[kept], np.tile(gapped, n)], [rows.values[kept], column.ravel()]
+    for place, mark in marks.items():
+        there = np.flatnonzero(holes[:, place])
+        owners.append(there)
+        ids.append(np.full(len(there), mark))
+        values.append(np.ones(len(there)))
+    order = np.argsort(np.concatenate(owners), kind="stable")
+    return rows._replace(
+        entry_bounds=ends(np.bincount(np.concatenate(owners), minlength=n)),
+        ids=np.concatenate(ids)[order].astype(np.uint32),
+        values=np.concatenate(values)[order],
+    )

@@ -1,0 +1,265 @@
+"""Records of other programs as ours: {"id", "source", "hyps": [{"text", "feats", …}], "refs"}. No program is needed.
+
+A function a program; `SHAPES` says by which keys each record is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rampion.store.columns import PLAIN
+
+Record = Mapping[str, Any]
+OF_SEGMENT = {"source", "group", "weight"}  # fields that belong to the segment
+
+
+class ShapeError(Exception):
+    """What is wrong with a record of another program; the caller adds where the record is."""
+
+
+def segments(record: Record, number: int) -> list[Record] | None:
+    """The segments of a record of any shape, those without a name being called `number`; None of a single candidate."""
+    if "hyps" in record:
+        return [record]
+    for keys, convert in SHAPES:
+        if keys <= record.keys():
+            return convert(record, number)
+    for name in PLURAL:
+        if isinstance(record.get(name), list) and record[name]:
+            return nested(record, name, number)
+    return None
+
+
+def openai(record: Record, number: int) -> list[Record]:
+    """A chat or text completion with n choices: the sum of log-probabilities and the tokens, if they are there."""
+    hyps = []
+    for place, choice in enumerate(_objects(record, "choices")):
+        message = choice.get("message")
+        text = choice.get("text", message.get("content") if isinstance(message, Mapping) else None)
+        if not isinstance(text, str):
+            raise ShapeError(f"choices[{place}] has no text (is it a tool call or a refusal?); leave it out")
+        hyp: dict[str, Any] = {"text": text, "feats": _token_feats(choice.get("logprobs"), f"choices[{place}]")}
+        if "finish_reason" in choice:
+            hyp["finish_reason"] = choice["finish_reason"]
+        hyps.append(hyp)
+    named = {"source": _prompt(record["prompt"])} if "prompt" in record else {}
+    return [{"id": _name(record, number, "custom_id", "id"), "hyps": hyps} | named]
+
+
+def openai_batch(record: Record, number: int) -> list[Record]:
+    """A line of a batch's output."""
+    response = record["response"]
+    body = response.get("body") if isinstance(response, Mapping) else None
+    if not isinstance(body, Mapping) or "choices" not in body:
+        raise ShapeError(
+            f"request {record['custom_id']} has no choices (did it fail?); leave it out, or read leniently"
+        )
+    return openai({**body, "custom_id": record["custom_id"]}, number)
+
+
+def _token_feats(logprobs: Any, where: str) -> dict[str, float]:
+    if not isinstance(logprobs, Mapping):
+        return {}
+    tokens = logprobs.get("content") or []
+    values = [token.get("logprob") for token in tokens if isinstance(token, Mapping)] or logprobs.get("token_logprobs")
+    if not values:
+        return {}
+    if not all(value is None or _is_number(value) for value in values):
+        raise ShapeError(f"{where}.logprobs holds something else than numbers")
+    return {"logprob": float(sum(value or 0.0 for value in values)), "tokens": len(values)}
+
+
+def vllm(record: Record, number: int) -> list[Record]:
+    """vLLM's RequestOutput: cumulative log-probability and number of tokens of every output."""
+    hyps = []
+    for output in _objects(record, "outputs"):
+        feats = {"logprob": output["cumulative_logprob"]} if "cumulative_logprob" in output else {}
+        if isinstance(output.get("token_ids"), list):
+            feats["tokens"] = len(output["token_ids"])
+        rest = {name: output[name] for name in ("finish_reason",) if name in output}
+        hyps.append({"text": output.get("text"), "feats": feats} | rest)
+    named = {"source": _prompt(record["prompt"])} if record.get("prompt") is not None else {}
+    return [{"id": _name(record, number, "request_id", "id"), "hyps": hyps} | named]
+
+
+def lm_eval(record: Record, number: int) -> list[Record]:
+    """A sample of the lm-evaluation-harness: its responses, or the choices of a task with log-likelihoods."""
+    responses, target = record["resps"], record.get("target")
+    if not isinstance(responses, list) or not responses or not isinstance(responses[0], list) or not responses[0]:
+        raise ShapeError("resps is not a list of lists of responses")
+    identity = {"id": _name(record, number, "doc_id")}
+    if isinstance(responses[0][0], str):
+        if len(responses) != 1:
+            raise ShapeError(f"resps holds {len(responses)} requests; expected one with all its responses")
+        hyps = [{"text": text} for text in responses[0]]
+        if len(hyps) == 1:
+            names = record.get("metrics", [name for name in PLAIN["target"] if name in record])
+            labels = {name: record[name] for name in names if _is_number(record.get(name))}
+            hyps = [hyps[0] | {"metrics": labels}]
+        refs = {"refs": [target]} if isinstance(target, str) and target.strip() else {}
+        return [identity | {"hyps": hyps} | refs]
+    hyps = []
+    for place, response in enumerate(responses):
+        cell = response[0]
+        value = cell[0] if isinstance(cell, list) and cell else cell
+        hyp = {"text": _continuation(record.get("arguments"), place), "feats": {"loglikelihood": _as_number(value)}}
+        right = _as_number(target) if str(target).isdecimal() else None
+        hyps.append(hyp | ({"metrics": {"correct": float(place == right)}} if right is not None else {}))
+    return [identity | {"hyps": hyps}]
+
+
+def _continuation(arguments: Any, place: int) -> str:
+    """What the request at this place asks to continue with: its second argument."""
+    if isinstance(arguments, Mapping):
+        arguments = list(arguments.values())
+    request = arguments[place] if isinstance(arguments, list) and place < len(arguments) else None
+    cells = list(request.values()) if isinstance(request, Mapping) else request
+    if isinstance(cells, list) and len(cells) > 1 and isinstance(cells[1], str):
+        return cells[1].strip()
+    raise ShapeError(f"arguments does not hold the text of choice {place}")
+
+
+def sockeye(record: Record, number: int) -> list[Record]:
+    """Sockeye's JSON output of n-best lists."""
+    texts, scores = record["translations"], record.get("scores")
+    return [{"id": _name(record, number, "sentence_id", "id"), "hyps": _parallel(texts, {"score": scores})}]
+
+
+def ctranslate2(record: Record, number: int) -> list[Record]:
+    """CTranslate2's TranslationResult, whose hypotheses are lists of tokens."""
+    hypotheses = record["hypotheses"]
+    if not isinstance(hypotheses, list):
+        raise ShapeError("hypotheses is not a list")
+    texts = [" ".join(map(str, one)) if isinstance(one, list) else one for one in hypotheses]
+    return [{"id": _name(record, number, *PLAIN["id"]), "hyps": _parallel(texts, {"score": record.get("scores")})}]
+
+
+def espnet(record: Record, number: int) -> list[Record]:
+    """ESPnet's data.json after decoding: every utterance with its outputs; the text is the reference."""
+    found = []
+    for identity, utterance in _mapping(record, "utts").items():
+        outputs = _objects(utterance if isinstance(utterance, Mapping) else {}, "output")
+        hyps, refs = [], []
+        for output in outputs:
+            text = output.get("rec_text")
+            if not isinstance(text, str):
+                raise ShapeError(f"an output of the utterance {identity} has no rec_text; decode first")
+            spaced = text.replace("<eos>", "").replace("<space>", " ").replace("▁", " ")
+            hyps.append({"text": " ".join(spaced.split()), "feats": {"score": output.get("score")}})
+            refs += [output["text"]] if isinstance(output.get("text"), str) and output["text"] not in refs else []
+        found.append({"id": identity, "hyps": hyps, "refs": refs})
+    return found
+
+
+PLURAL = (
+    "candidates", "samples", "outputs", "completions", "responses", "hypotheses", "nbest", "n_best", "generations",
+    "generated_texts", "solutions", "predictions", "answers", "translations", "texts",
+)  # fmt: skip
+
+
+def nested(record: Record, name: str, number: int) -> list[Record]:
+    """A segment with its candidates in a list: of objects, or of strings beside lists of as many numbers."""
+    candidates = record[name]
+    rest = {key: cell for key, cell in record.items() if key != name}
+    taken = {
+        role: next((key for key in PLAIN[role] if key in rest), None) for role in ("id", "source", "group", "weight")
+    }
+    segment: dict[str, Any] = {"id": _name(record, number, *([taken["id"]] if taken["id"] else []))}
+    for role, key in taken.items():
+        if key and role != "id":
+            segment[role] = rest[key]
+    refs = next((key for key in PLAIN["refs"] if key in rest), None)
+    if refs and rest[refs]:
+        segment["refs"] = rest[refs] if isinstance(rest[refs], list) else [rest[refs]]
+    rest = {key: cell for key, cell in rest.items() if key not in (*taken.values(), refs)}
+    if all(isinstance(one, Mapping) for one in candidates):
+        return [segment | rest | {"hyps": [_plain(one, f"{name}[{i}]") for i, one in enumerate(candidates)]}]
+    columns = {key: cell for key, cell in rest.items() if isinstance(cell, list)}
+    above = {key: cell for key, cell in rest.items() if key not in columns}
+    return [segment | above | {"hyps": [_plain(one, name) for one in _parallel(candidates, columns, beside=True)]}]
+
+
+def _plain(hyp: Record, where: str) -> Record:
+    """A candidate's object with its text called text and its labels among the metrics."""
+    found = dict(hyp)
+    text = next((key for key in PLAIN["text"] if isinstance(found.get(key), str)), None)
+    if text is None:
+        raise ShapeError(f"{where} has no text; it has {', '.join(found)}")
+    found["text"] = found.pop(text)
+    labels = {key: found.pop(key) for key in PLAIN["target"] if key in found}
+    metrics = found.get("metrics", {})
+    return found | ({"metrics": {**metrics, **labels}} if labels and isinstance(metrics, Mapping) else {})
+
+
+def _parallel(texts: Any, columns: Mapping[str, Any], beside: bool = False) -> list[dict[str, Any]]:
+    """Texts with numbers from lists of the same length, which may hold a list of one number each."""
+    if not isinstance(texts, list) or not texts:
+        raise ShapeError("has no candidates; a list of at least one is expected")
+    hyps: list[dict[str, Any]] = [{"text": text} for text in texts]
+    for name, column in columns.items():
+        if column is None:
+            continue
+        if not isinstance(column, list) or len(column) != len(texts):
+            size = len(column) if isinstance(column, list) else "no list of"
+            raise ShapeError(f"{name} has {size} values for {len(texts)} candidates; expected one for each")
+        for hyp, cell in zip(hyps, column, strict=True):
+            value = cell[0] if isinstance(cell, list) and len(cell) == 1 else cell
+            if beside:
+                hyp[name.removesuffix("s") if name.removesuffix("s") in PLAIN["target"] else name] = value
+            else:
+                hyp.setdefault("feats", {})[name] = value
+    return hyps
+
+
+def _name(record: Record, number: int, *keys: str) -> str:
+    """The first of the names that the record has, or its number."""
+    for key in keys:
+        if isinstance(record.get(key), int | str) and not isinstance(record[key], bool) and str(record[key]).strip():
+            return str(record[key])
+    return str(number)
+
+
+def _prompt(prompt: Any) -> Any:
+    """A prompt as text: that of chat messages is what they say, one after another."""
+    if isinstance(prompt, list) and all(isinstance(one, Mapping) for one in prompt):
+        return "\n".join(str(one.get("content", "")) for one in prompt)
+    return prompt
+
+
+def _objects(record: Record, key: str) -> list[Record]:
+    found = record.get(key)
+    if not isinstance(found, list) or not found or not all(isinstance(one, Mapping) for one in found):
+        raise ShapeError(f"{key} is not a list of at least one object")
+    return found
+
+
+def _mapping(record: Record, key: str) -> Record:
+    found = record.get(key)
+    if not isinstance(found, Mapping) or not found:
+        raise ShapeError(f"{key} is not an object of at least one entry")
+    return found
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float)
+
+
+def _as_number(value: Any) -> Any:
+    """A number that may be written as a string, as in recent sample files."""
+    try:
+        return float(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
+
+
+SHAPES: tuple[tuple[set[str], Callable[[Record, int], list[Record]]], ...] = (
+    ({"choices"}, openai),
+    ({"custom_id", "response"}, openai_batch),
+    ({"resps", "doc"}, lm_eval),
+    ({"request_id", "outputs"}, vllm),
+    ({"prompt", "outputs", "finished"}, vllm),
+    ({"sentence_id", "translations"}, sockeye),
+    ({"hypotheses", "scores"}, ctranslate2),
+    ({"utts"}, espnet),
+)
