@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from rampion import _kernels
 from rampion.arrays import Index, Selection, chained, ends, place, places_of
 from rampion.errors import InputError, InputWarning, StoreError
-from rampion.schema import Found, Row, Schema, bounds, finite_if_any, strings
+from rampion.schema import Row, Schema, below, bounds, finite_if_any, strings
 from rampion.store.coded import Coded, joined
 from rampion.store.columns import Columns
 from rampion.store.features import Features
@@ -819,7 +819,9 @@ class Candidates(Sequence[Segment]):
             f"field:{name}": strings.codes + np.uint32(start)
             for (name, strings), start in zip(self.fields.items(), starts, strict=False)
         }
-        blobs |= {"fields.blob": values.blob, "fields.bounds": values.bounds} if codes else {}
+        for array in (values.blob, values.bounds, *codes.values()):
+            array.flags.writeable = False
+        blobs |= {"fields.blob": values.blob, "fields.bounds": values.bounds}
         return lists | blobs | metrics | codes | {"scores": self.scores, "seen": self.seen}
 
     def meta(self) -> dict[str, int]:
@@ -892,10 +894,8 @@ class Candidates(Sequence[Segment]):
         )
         lists = Lists(**{name: arrays[name] for name in Lists._fields if name != "width"}, width=meta["width"])
         metrics = {name[7:]: array for name, array in arrays.items() if name.startswith("metric:")}
-        features, fields = Features(names, meta["width"]), dict[str, Coded]()
-        if "fields.blob" in arrays:
-            values = Texts(arrays["fields.blob"], arrays["fields.bounds"])
-            fields = {name[6:]: Coded(values, array) for name, array in arrays.items() if name.startswith("field:")}
+        features, values = Features(names, meta["width"]), Texts(arrays["fields.blob"], arrays["fields.bounds"])
+        fields = {name[6:]: Coded(values, array) for name, array in arrays.items() if name.startswith("field:")}
         return cls._trusted(lists, features, segments, texts, arrays["scores"], notes, metrics, arrays["seen"], fields)
 
 
@@ -979,13 +979,6 @@ def pack(
     )
 
 
-def _spelt(found: Found, name: str) -> str | None:
-    """The strings of a field are among those of the fields."""
-    known, codes = len(found.arrays.get("fields.bounds", ())) - 1, found.arrays[name]
-    most = int(codes.max(initial=0))
-    return f"holds the string {most:,} of {max(known, 0):,}" if len(codes) and most >= known else None
-
-
 SCHEMA = Schema(
     "candidates",
     {
@@ -997,8 +990,8 @@ SCHEMA = Schema(
         "scores": Row("<f8", ("candidates",), (finite_if_any,)),
         "seen": Row("<i4", ("candidates",)),
         "metric:*": Row("<f8", ("candidates",), (finite_if_any,)),
-        **{name: row._replace(optional=True) for name, row in strings("strings", "fields.blob", "fields.bounds").items()},
-        "field:*": Row("<u4", ("candidates",), (_spelt,)),
+        **strings("strings", "fields.blob", "fields.bounds"),
+        "field:*": Row("<u4", ("candidates",), (below("strings"),)),
         **LISTS,
     },
     {"width": int},
