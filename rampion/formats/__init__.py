@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -284,10 +284,18 @@ def records_in(path: FilePath, skipped: Skipped | None, columns: Columns) -> Ite
         return tables.parquet(path)
     if tables.recognises(start, columns):
         return tables.records(path, skipped)
-    for kind in (jsonl, fairseq, wenet, htk, kaldi, nemo):
-        if kind.recognises(start):
-            return kind.records(path, skipped)
-    return None
+    return next((read(path, skipped) for known, read in RECORDS if known(start)), None)
+
+
+# Files of records: how each is known by its first bytes, and what reads it.
+RECORDS: tuple[tuple[Callable[[bytes], bool], Callable[[FilePath, Skipped | None], Iterable[tuple[int, Any]]]], ...] = (
+    (jsonl.recognises, jsonl.records),
+    (fairseq.recognises, fairseq.records),
+    (wenet.recognises, wenet.records),
+    (htk.recognises, htk.records),
+    (kaldi.recognises, kaldi.records),
+    (nemo.recognises, nemo.records),
+)
 
 
 def _renamed(rows: Rows, features: Texts, names: Names) -> Rows:

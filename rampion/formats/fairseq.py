@@ -49,9 +49,10 @@ def _add(record: dict[str, Any], kind: str, rest: str) -> str | None:
         if not hyps:
             return "a P- line stands before any hypothesis; get the file again"
         numbers = [_number(cell) for cell in rest.split()]
-        if None in numbers:
+        known = [number for number in numbers if number is not None]
+        if len(known) < len(numbers):
             return f"{rest[:60]!r} are no numbers; expected a log-probability for every token"
-        hyps[-1]["feats"] |= {"logprob": sum(numbers), "tokens": len(numbers)}
+        hyps[-1]["feats"] |= {"logprob": sum(known), "tokens": len(known)}
     else:
         score, _, text = rest.partition("\t")
         number = _number(score)

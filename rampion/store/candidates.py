@@ -819,7 +819,8 @@ class Candidates(Sequence[Segment]):
             f"field:{name}": strings.codes + np.uint32(start)
             for (name, strings), start in zip(self.fields.items(), starts, strict=False)
         }
-        for array in (values.blob, values.bounds, *codes.values()):
+        fresh: list[NDArray[Any]] = [values.blob, values.bounds, *codes.values()]
+        for array in fresh:
             array.flags.writeable = False
         blobs |= {"fields.blob": values.blob, "fields.bounds": values.bounds}
         return lists | blobs | metrics | codes | {"scores": self.scores, "seen": self.seen}

@@ -93,14 +93,17 @@ class Columns:
             found = found.plus(role, names)
         return found
 
+    def _with(self, role: str, value: str | tuple[str, ...]) -> Columns:
+        return Columns(**{slot.name: getattr(self, slot.name) for slot in fields(self)} | {role: value})
+
     def plus(self, role: str, names: str) -> Columns:
         """These roles and another one."""
         if role in SEVERAL:
-            return replace(self, **{role: (*getattr(self, role), *names.split("+"))})
+            return self._with(role, (*getattr(self, role), *names.split("+")))
         if getattr(self, role) is not None:
             raise InputError(f"--columns {role}={names}: {role} is {getattr(self, role)!r} already; name one column")
         if role != "size":
-            return replace(self, **{role: names})
+            return self._with(role, names)
         if not names.isdecimal() or int(names) == 0:
             raise InputError(f"--columns size={names}: expected the number of candidates of every list")
         return replace(self, size=int(names))
@@ -136,7 +139,7 @@ class Columns:
         for role, plain in PLAIN.items():
             free = [name for name in plain if name in names and name not in given]
             if role in SEVERAL and not getattr(self, role):
-                found = replace(found, **{role: tuple(free)})
+                found = found._with(role, tuple(free))
             elif role in ONE and getattr(self, role) is None and free:
-                found = replace(found, **{role: free[0]})
+                found = found._with(role, free[0])
         return found

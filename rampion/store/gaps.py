@@ -7,7 +7,8 @@ looks as if it were missing instead is told.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Callable, Iterator, Set
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,8 +68,12 @@ def floored(runs: list[Rows], names: Names) -> tuple[list[Rows], list[str]]:
     return rows, [notice for notice in notices if "-inf" in notice]
 
 
-def _summed(runs: list[Rows], size: int, marks: object) -> NDArray[np.int64]:
-    return sum((np.bincount(rows.ids[marks(rows)], minlength=size) for rows in runs), np.zeros(size, np.int64))  # type: ignore[operator]
+def _summed(runs: list[Rows], size: int, marks: Callable[[Rows], NDArray[np.bool_]]) -> NDArray[np.int64]:
+    """How often every feature stands at a marked place."""
+    total = np.zeros(size, np.int64)
+    for rows in runs:
+        total += np.bincount(rows.ids[marks(rows)], minlength=size)
+    return total
 
 
 def _absent(
@@ -115,7 +120,8 @@ def _replaced(
     """The rows with these values of the gapped features, and with their marks."""
     n, kept = len(rows.texts), ~np.isin(rows.ids, gapped)
     owners = [np.repeat(np.arange(n), np.diff(rows.entry_bounds))[kept], np.repeat(np.arange(n), len(gapped))]
-    ids, values = [rows.ids[kept], np.tile(gapped, n)], [rows.values[kept], column.ravel()]
+    ids: list[NDArray[np.integer[Any]]] = [rows.ids[kept], np.tile(gapped, n)]
+    values = [rows.values[kept], column.ravel()]
     for place, mark in marks.items():
         there = np.flatnonzero(holes[:, place])
         owners.append(there)

@@ -306,14 +306,14 @@ class Builder:
         self.slots.extend(one.slots)
         self.values.extend(one.values)
         self.counts.append(len(one.slots))
-        for name, value in one.metrics.items():
+        for name, number in one.metrics.items():
             column = self.metrics.setdefault(name, array("d"))
             column.extend([math.nan] * (at - len(column)))
-            column.append(value)
-        for name, value in one.fields.items():
+            column.append(number)
+        for name, string in one.fields.items():
             known, codes = self.fields.setdefault(name, ({"": 0}, array("I")))
             codes.extend([0] * (at - len(codes)))
-            codes.append(known.setdefault(value, len(known)))
+            codes.append(known.setdefault(string, len(known)))
         self.count += 1
 
     # What goes out

@@ -137,7 +137,7 @@ def ctranslate2(record: Record, number: int) -> list[Record]:
 
 def espnet(record: Record, number: int) -> list[Record]:
     """ESPnet's data.json after decoding: every utterance with its outputs; the text is the reference."""
-    found = []
+    found: list[Record] = []
     for identity, utterance in _mapping(record, "utts").items():
         outputs = _objects(utterance if isinstance(utterance, Mapping) else {}, "output")
         hyps, refs = [], []
