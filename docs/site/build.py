@@ -30,7 +30,7 @@ QUADRANTS = {
 PAGES = {  # every page of docs/ and where it stands, in this order
     "tutorials": ("demo",),
     "how-to": (
-        *("compare", "features", "tune-a-decoder", "decoder", "expected-bleu", "relevant-sets"),
+        *("compare", "coming-from", "features", "tune-a-decoder", "decoder", "expected-bleu", "relevant-sets"),
         *("reproduce", "report", "scaling", "add-a-loss", "profiling"),
     ),
     "reference": ("api", "commands", "formats", "reliability", "security", "contributing"),
