@@ -1,4 +1,4 @@
-"""The main job in stages: a corpus, a system, two trainings, a comparison. What the folder holds already stays."""
+"""The main job in stages: a corpus, a system, two steps of learning, a comparison. What the folder holds stays."""
 
 from __future__ import annotations
 
@@ -15,15 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rampion.analysis.significance import Bootstrapped, bootstrap, paired_bootstrap, randomisation
+from rampion.apps.learn import FOURTEEN, Course, LearnTask
+from rampion.apps.learn import LEARNT as LEARNED
+from rampion.apps.loops import Found
 from rampion.apps.report import page_of
-from rampion.apps.runs import Inside, WeightRow
+from rampion.apps.runs import WeightRow
 from rampion.console import progress
 from rampion.decoder.alignment import links
 from rampion.decoder.block_decoder import BlockDecoder
 from rampion.decoder.explain import built, drawn
+from rampion.decoder.folds import Folds
 from rampion.decoder.system import LINKS, Settings, System
 from rampion.decoder.text.corpus import Corpus, Parallel
-from rampion.decoder.text.language import Language
+from rampion.decoder.text.german import German
 from rampion.errors import InputError
 from rampion.formats import weights as weight_files
 from rampion.formats.files import replacing
@@ -31,32 +35,30 @@ from rampion.metrics import metric as named
 from rampion.report.demonstrated import RESULTS
 from rampion.runs.folder import RunFolder
 from rampion.runs.lists_run import ListRun
-from rampion.runs.sets_run import SetRun
+from rampion.store.features import Weights
 from rampion.store.text import Texts
 from rampion.threads import processors
-from rampion.training import loop, relevant
+from rampion.training import loop
 from rampion.training.recipes import RECIPES
-from rampion.training.relevant import Lines, Text
 from rampion.training.tuning import judge
 
 Say = Callable[[str], None]
 
-CORPUS, LESSONS, SYSTEM, START, DENSE, BINARY = "corpus", "lessons", "system", "initial.weights", "dense", "binary"
-DENSE_FEATURES, BINARY_FEATURES = "fourteen", "LM,all"
+CORPUS, SYSTEM, DENSE, LEARNT = "corpus", "system", "dense", "learnt"
 REFERENCES = 4
 TRUTHS = 5  # sequences that the oracle looks for; its best is what is measured
-BEAM = 15  # hypotheses for each number of covered words: few, to be quick
-OPTIONS = {DENSE_FEATURES: 20, BINARY_FEATURES: 3}  # blocks of a source phrase
+BEAM, OPTIONS = 15, 20  # hypotheses for each number of covered words: few, to be quick; blocks of a source phrase
 K, DECODINGS = 100, 8  # of RAMPION
-LM = 0.1  # its weight among binary features (Tillmann & Zhang 2008)
-RATE = 1e-3  # of their steps: ten times the paper's, who has a hundred times the text
+FEATURES = "pairs,lexical,reordering"  # learnt on top
+STRETCHES, LISTED, STEPS, AGAIN = 4, 30, 35, 4  # parts of the text, candidates, steps of Rprop, decodings afterwards
 SHOWN = 12  # strongest features
+HEARD = "\n  BLEU of dev at every decoding:"
 NOTHING = Parallel(Texts.from_strings([]), (Texts.from_strings([]),))
 FREE = ("threads", "corpus", "system", "source", "refs", "weights")  # may change when a tour goes on
 
 
 class Gain(TypedDict):
-    """How much is gained over the initial weights, and its interval."""
+    """How much is gained over the step before, and its interval."""
 
     score: float
     low: float
@@ -66,7 +68,7 @@ class Gain(TypedDict):
 
 
 class Score(TypedDict, total=False):
-    """BLEU of the test text with its interval; the gain over the initial weights, and how likely it is by chance."""
+    """BLEU of the test text with its interval; the gain over the step before, and how likely it is by chance."""
 
     score: float
     low: float
@@ -112,12 +114,11 @@ class Results(Comparison):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How much text is invented, and how often the decoder's own translations are learnt from."""
+    """How much text is written."""
 
     seed: int
     pairs: int
     held_out: int
-    iterations: int
 
 
 def demonstrate(plan: Plan, out: Path, threads: int | None, say: Say) -> tuple[Results, Path]:
@@ -152,14 +153,14 @@ class Tour:
     def run(self) -> Results:
         """All stages; the results are in the folder then, too."""
         count = self.plan.pairs
-        with self.stage("corpus", f"Inventing two languages and {count:,} pairs of sentences"):
-            _ = self.corpus, self.lessons
-        with self.stage("system", "Aligning words, cutting out blocks, estimating a language model"):
+        with self.stage("corpus", f"Writing {count:,} German sentences and their translations, for you to judge"):
+            _ = self.corpus
+        with self.stage("system", "Aligning words, cutting out blocks, estimating a language model: the parts to use"):
             made = self.made()
-        with self.stage("dense", "Tuning 14 dense features with RAMPION; BLEU of dev at every decoding\n "):
+        with self.stage("dense", f"Tuning 14 features with RAMPION: how far to trust each of these parts{HEARD}"):
             _ = self.tuned
-        with self.stage("binary", "Learning binary features from relevant sets; BLEU of dev at every decoding\n "):
-            _ = self.trained
+        with self.stage("learnt", f"Learning 100,000 features from all of the text: what single words need{HEARD}"):
+            _ = self.retuned
         with self.stage("test", "Translating the test text"):
             results: Results = {"plan": asdict(self.plan), "made": made, **self.compare()}
         with replacing(self.out / RESULTS) as file:
@@ -180,42 +181,26 @@ class Tour:
     # Text
 
     @cached_property
-    def invented(self) -> Corpus:
+    def written(self) -> Corpus:
         """The whole corpus, with its true alignment."""
-        return Language.invent(self.plan.seed).corpus(self.plan.pairs, self.plan.held_out, REFERENCES)
+        return German(self.plan.seed).corpus(self.plan.pairs, self.plan.held_out, REFERENCES)
 
     @property
     def dev(self) -> Parallel:
         """The text to tune on."""
-        return self.invented.dev or NOTHING
+        return self.written.dev or NOTHING
 
     @property
     def test(self) -> Parallel:
         """The text to compare on."""
-        return self.invented.test or NOTHING
-
-    @property
-    def taught(self) -> int:
-        """How many pairs the system is made of."""
-        return self.plan.pairs // 2
+        return self.written.test or NOTHING
 
     @cached_property
     def corpus(self) -> Path:
         """A folder: what the system is made of, without alignment, dev and test."""
-        train = self.invented.train.take(np.arange(self.taught))
-        return self._kept(CORPUS, replace(self.invented, train=replace(train, links=None)))
-
-    @cached_property
-    def lessons(self) -> Parallel:
-        """Sentences that weights of binary features are learnt from: what gave blocks would say itself all too well."""
-        lessons = self.invented.train.take(np.arange(self.taught, self.plan.pairs))
-        self._kept(LESSONS, Corpus(self.invented.languages, lessons))
-        return lessons
-
-    def _kept(self, name: str, corpus: Corpus) -> Path:
-        path = self.out / name
+        path = self.out / CORPUS
         if not path.exists():
-            corpus.write(path)
+            replace(self.written, train=replace(self.written.train, links=None)).write(path)
         return path
 
     # System
@@ -227,14 +212,13 @@ class Tour:
 
     def made(self) -> dict[str, object]:
         """Figures of corpus, alignment, blocks and language model."""
-        system, truth = self.system, self.invented.train.take(np.arange(self.taught))
+        system, truth = self.system, self.written.train
         lengths = links.lengths_of(truth.source), links.lengths_of(truth.target)
         known = links.parsed(enumerate(truth.links or (), 1), "the true alignment", lengths)
         agreement = links.compare(links.read(self.out / SYSTEM / LINKS, lengths), known)
         heard = system.lm.perplexity(self.dev.references.texts)
         return {
             "sizes": [size._asdict() for size in system.corpus.sizes()],
-            "lessons": len(self.lessons),
             "blocks": len(system.blocks.blocks.sources) - 2,
             "alignment_error": agreement.error_rate,
             "order": system.lm.order,
@@ -242,68 +226,59 @@ class Tour:
             "perplexity": heard.perplexity,
         }
 
-    def decoder(self, features: str) -> BlockDecoder:
-        return self.system.decoder(features, threads=self.threads, beam=BEAM, pops=10 * BEAM, options=OPTIONS[features])
-
     @cached_property
     def dense(self) -> BlockDecoder:
-        return self.decoder(DENSE_FEATURES)
-
-    @cached_property
-    def binary(self) -> BlockDecoder:
-        return self.decoder(BINARY_FEATURES)
-
-    def facts(self, features: str) -> dict[str, object]:
-        """What a training is made with, for those who look at its folder later."""
-        return {
-            "features": features, "reordering": "swap", "beam": BEAM, "options": OPTIONS[features],
-            "system": str(self.out / SYSTEM),
-        }  # fmt: skip
+        """The decoder with fourteen features."""
+        return self.system.decoder(FOURTEEN, threads=self.threads, beam=BEAM, pops=10 * BEAM, options=OPTIONS)
 
     # Training
 
     @cached_property
     def tuned(self) -> ListRun:
         """The run of RAMPION on the dev text."""
-        dev, start, decoder = self.dev, self.out / START, self.dense
-        weight_files.write(start, decoder.initial)
-        recipe = RECIPES["rampion"].set(k=K, iterations=DECODINGS)
-        source, *refs = (str(self.corpus / f"dev.{end}") for end in ("src", *(f"tgt.{n}" for n in range(REFERENCES))))
-        config = self.facts(DENSE_FEATURES) | {"recipe": "rampion", "source": source, "refs": refs}
+        return self._rampion(self.dense, self.dense.initial, DENSE, DECODINGS)
+
+    @cached_property
+    def lessons(self) -> Lessons:
+        """Learning sparse features on top of the tuned weights, from lists of the whole training text."""
+        task = LearnTask(
+            corpus=str(self.corpus), out=self.out / LEARNT, features=FEATURES, parts=STRETCHES, k=LISTED, order=3,
+            settings=[f"epochs={STEPS}", "l2=2e-6"], beam=BEAM, options=OPTIONS, threads=self.threads,
+        )  # fmt: skip
+        folder = RunFolder.resume(task.out, {"demo": LEARNT, "features": FEATURES}, (), {}, FREE)
+        found = Lessons(task, folder, _quiet, self.system, self.tuned.weights(len(self.tuned.rows)))
+        found.decode()
+        found.teach()
+        return found
+
+    @cached_property
+    def retuned(self) -> ListRun:
+        """The run of RAMPION with the learnt columns, from the base's weights."""
+        return self._rampion(self.lessons.taught, self.lessons.begun, f"{LEARNT}/tuned", AGAIN)
+
+    def _rampion(self, decoder: BlockDecoder, begun: Weights, name: str, decodings: int) -> ListRun:
+        """RAMPION on the dev text in a run folder."""
+        dev, start = self.dev, self.out / f"{name.replace('/', '-')}.weights"
+        weight_files.write(start, begun)
+        recipe = RECIPES["rampion"].set(k=K, iterations=decodings, scale="none")
+        source, *refs = (str(self.corpus / f"dev.{end}") for end in ("de", *(f"en.{n}" for n in range(REFERENCES))))
+        config = {"features": ",".join(decoder.names), "reordering": "swap", "beam": BEAM, "options": OPTIONS}
+        config |= {"system": str(self.out / SYSTEM), "recipe": "rampion", "source": source, "refs": refs}
         config |= {"weights": str(start), **recipe.settings()}
-        facts = {"decoder": self.decoder(DENSE_FEATURES).fingerprint}
+        facts = {"decoder": decoder.fingerprint}
         inputs = [source, *refs, str(start)]
         run = ListRun.resume(
-            self.out / DENSE, config, inputs, facts, lambda row: self._told(row.decoded), free=FREE
+            self.out / name, config, inputs, facts, lambda row: self._told(row.decoded), free=FREE
         )  # fmt: skip
         arbiter = judge(Texts.from_strings(map(str, range(len(dev)))), dev.references, recipe.metric, recipe.alpha)
         learnt = loop.train(
-            recipe,
-            decoder,
-            dev.source,
-            arbiter,
-            decoder.initial,
-            lambda row, _: run.folder.round(row),
-            journal=run,
+            recipe, decoder, dev.source, arbiter, begun, lambda row, _: run.folder.round(row), journal=run
         )
         if not run.folder.weights.exists():
             signature = arbiter.metric.signature(dev.references)
             found = {"recipe": "rampion", "metric": arbiter.metric.name, "signature": signature}
-            run.folder.finish(
-                learnt, learnt, found | {"iteration": len(run.rows), "weights": str(run.folder.home_of(learnt))}
-            )
-        return run
-
-    @cached_property
-    def trained(self) -> SetRun:
-        """The run on relevant sets."""
-        recipe = RECIPES["costmargin"].set(iterations=self.plan.iterations, rate=RATE)
-        text = Text(*(Lines(one.source, one.references) for one in (self.lessons, self.dev, self.test)))
-        config = self.facts(BINARY_FEATURES) | {"corpus": str(self.out / LESSONS), "recipe": "costmargin"}
-        config |= {"fixed": [f"LM={LM}"], **recipe.settings()}
-        facts = {"corpus": text.fingerprint, "decoder": self.binary.fingerprint}
-        run = SetRun.resume(self.out / BINARY, config, (), facts, lambda row: self._told(row.dev), free=FREE)
-        relevant.train(recipe, self.binary, text, run, fixed={"LM": LM}, threads=self.threads)
+            place = {"iteration": len(run.rows), "weights": str(run.folder.home_of(learnt))}
+            run.folder.finish(learnt, learnt, found | place)
         return run
 
     def _told(self, score: float) -> None:
@@ -319,7 +294,7 @@ class Tour:
         texts = {
             "initial": self.dense.best(test.source, self.dense.initial),
             "dense": dense[-1],
-            "binary": self.binary.best(test.source, self.trained.keyed()),
+            "learnt": self.lessons.taught.best(test.source, self.retuned.weights(len(self.retuned.rows))),
             "oracle": self.oracle,
         }
 
@@ -331,15 +306,15 @@ class Tour:
         for name, rows_of in statistics.items():
             score, low, high = bootstrap(metric, rows_of)
             table[name] = {"score": score, "low": low, "high": high}
-        for name in ("dense", "binary"):
-            pair = metric, statistics["initial"], statistics[name]
+        for before, name in (("initial", "dense"), ("dense", "learnt")):
+            pair = metric, statistics[before], statistics[name]
             table[name] |= {"gain": _gain(paired_bootstrap(*pair)), "p": randomisation(*pair).p}
         return {
             "signature": metric.signature(test.references),
             "table": table,
             "curves": {
                 "dense": [float(metric.total_score(judged(found).sum(axis=0))) for found in [texts["initial"], *dense]],
-                "binary": [row.test for row in self.trained.rows],
+                "held out": self.lessons.course["trials"][0]["curve"],
             },
             "strongest": self.strongest,
             "examples": self.examples(texts),
@@ -348,14 +323,16 @@ class Tour:
     @cached_property
     def oracle(self) -> Texts:
         """Of every test sentence the best translation that was found with references in hand (S10.4)."""
-        found = self.decoder(DENSE_FEATURES).truths(self.test.source, self.test.references, TRUTHS)
+        found = self.dense.truths(self.test.source, self.test.references, TRUTHS)
         return Texts.join([part.texts.take(part.bounds[:-1]) for part in found])
 
     @property
     def strongest(self) -> dict[str, WeightRow]:
-        """The largest weights of binary features of known words, by name."""
-        shown = Inside(self.trained, None, None).shown(10 * SHOWN)
-        known = {name: row for name, row in shown.items() if "count" in row and "<unk>" not in name}
+        """The largest learnt weights of features of known words, by name."""
+        learnt = weight_files.read(self.out / LEARNT / LEARNED)
+        order = np.argsort(-np.abs(learnt.vector), kind="stable")[: 10 * SHOWN].tolist()
+        rows = ((learnt.features.names[place], float(learnt.vector[place])) for place in order)
+        known = {name: WeightRow(weight=weight) for name, weight in rows if "<unk>" not in name}
         return dict(list(known.items())[:SHOWN])
 
     def examples(self, texts: Mapping[str, Texts]) -> list[Example]:
@@ -387,6 +364,30 @@ class Tour:
             name: drawn(source.split(), built(self.dense, source, weights).steps, title)
             for name, weights, title in (("initial", before, "Initial weights"), ("dense", after, "RAMPION"))
         }
+
+
+@dataclass(frozen=True, eq=False)
+class Lessons(Course):
+    """Learning on top of weights that are there already."""
+
+    given: System
+    weights: Weights
+
+    @property
+    def system(self) -> System:
+        return self.given
+
+    @property
+    def dense(self) -> list[Found]:
+        return [Found(dict(self.weights), 0.0, 0)]
+
+    @cached_property
+    def folds(self) -> Folds:
+        return Folds.of(self.system, self.out.parent / SYSTEM, self.task.parts)
+
+
+def _quiet(sentence: str) -> None:
+    """The demo has its own sentences."""
 
 
 def _gain(found: Bootstrapped) -> Gain:

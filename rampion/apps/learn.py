@@ -137,6 +137,7 @@ class LearnTask:
     order: int = 4
     iterations: int = 8
     seeds: str = "1,2,3"
+    tuner: str = "mert"
     beam: int = 100
     options: int = 20
     pair: str | None = None
@@ -238,7 +239,7 @@ class Course:
         return self.runs(self.base, self.base.initial, DENSE)
 
     def runs(self, decoder: BlockDecoder, start: Weights, name: str) -> list[Found]:
-        recipe = looped(recipe_named("mert")).set(k=WIDTH, iterations=self.task.iterations)
+        recipe = looped(recipe_named(self.task.tuner)).set(k=WIDTH, iterations=self.task.iterations)
         prints = decoder.fingerprint
         return [
             best_of(recipe.set(seed=seed), decoder, prints, self.dev, start, self.out / name / f"seed-{seed}")

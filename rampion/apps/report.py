@@ -77,12 +77,12 @@ def page_of(path: Path) -> Page:
 
 
 def _demonstrated(path: Path) -> Page:
-    dense, binary = RunFolder(path / "dense"), SetRun.open(path / "binary")
+    dense, again = RunFolder(path / "dense"), RunFolder(path / "learnt" / "tuned")
     found = _parsed(path / demonstrated.RESULTS)
     if not isinstance(found, dict):
         raise StoreError(f"{path / demonstrated.RESULTS}: is damaged; make it again")
     with _as_written(path / demonstrated.RESULTS):
-        return demonstrated.page(RunFolder(path), found, dense, *judged_of(dense), binary, *_named(binary))
+        return demonstrated.page(RunFolder(path), found, dense, *judged_of(dense), again)
 
 
 def _named(run: SetRun) -> tuple[dict[str, TemplateRow], dict[str, WeightRow]]:

@@ -1,4 +1,4 @@
-"""rampion demo: the main job on an invented corpus, from parallel text to a comparison and a page."""
+"""rampion demo: the main job on a corpus that it writes itself, from parallel text to a comparison and a page."""
 
 from __future__ import annotations
 
@@ -38,17 +38,16 @@ def demo(
     context: typer.Context,
     out: opt.DemoOut = Path("rampion-demo"),
     seed: opt.Seed = 1,
-    pairs: opt.DemoPairs = 24_000,
-    held_out: opt.DemoHeldOut = 500,
-    iterations: opt.Iterations = 12,
+    pairs: opt.DemoPairs = 20_000,
+    held_out: opt.DemoHeldOut = 600,
     threads: opt.Threads = None,
     as_json: opt.Json = False,
 ) -> None:
-    """Invent a corpus, build a translator from it, train it in two ways, and show on a page what that has gained.
+    """Write German sentences with their translations, build a translator from them, and teach it in two steps.
 
-    It aligns words, extracts blocks and estimates a language model. RAMPION then tunes 14 dense features, and weights
-    of millions of binary features are learnt from relevant sets. This takes a minute or two. Another seed invents
-    another pair of languages.
+    It aligns words, extracts blocks and estimates a language model. RAMPION then tunes 14 features. Then a hundred
+    thousand features of words and phrases are learnt from the training text, and tuned together with the others. A
+    page shows what each step has gained. This takes a minute or two. Another seed writes other sentences.
     """
     if context.invoked_subcommand:
         return
@@ -57,7 +56,7 @@ def demo(
     def say(words: str) -> None:
         typer.echo(words, nl=False, err=as_json)
 
-    results, page = demonstrate(Plan(seed, pairs, held_out, iterations), out, threads, say)
+    results, page = demonstrate(Plan(seed, pairs, held_out), out, threads, say)
     if as_json:
         console.show_json({**results, "page": str(page)})
         return
@@ -81,16 +80,12 @@ def show(results: Results) -> None:
         rows.append((LABELS[name], row["score"], f"[{row['low']:.2f}, {row['high']:.2f}]", *(told or ("", "", ""))))
     typer.echo()
     console.show(rows, ["BLEU of the test text", "score", "95% interval", "gain", "95% interval", "p"])
-    begun = results["curves"]["binary"][0]
-    typer.echo(
-        f"{results['signature']}\np: approximate randomisation against the initial weights\n"
-        f"Binary features begin with nothing: their first decoding scores {begun:.2f}.\n"
-    )
-    strong = [(name, f"{row['weight']:+.3f}", f"{row['count']:,}") for name, row in results["strongest"].items()]
-    console.show(strong[:TOP], ["strongest binary features", "weight", "count"])
+    typer.echo(f"{results['signature']}\ngains are over the line above; p: approximate randomisation\n")
+    strong = [(name, f"{row['weight']:+.3f}") for name, row in results["strongest"].items()]
+    console.show(strong[:TOP], ["strongest learnt features", "weight"])
     one = results["examples"][0]
     said = {"source": one["source"], "reference": one["references"][0]}
-    said |= {LABELS[name]: one["said"][name]["text"] for name in ("initial", "dense", "binary")}
+    said |= {LABELS[name]: one["said"][name]["text"] for name in ("initial", "dense", "learnt")}
     typer.echo(f"\nsentence {one['segment']} of the test text, where RAMPION {one['why']}")
     for who, text in said.items():
         typer.echo(f"  {who:<17}{text}")

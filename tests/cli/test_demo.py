@@ -13,7 +13,7 @@ from pages import Shown
 
 from rampion.report.demonstrated import compared
 
-SIZES = "--pairs", 300, "--held-out", 20, "--iterations", 2
+SIZES = "--pairs", 400, "--held-out", 20
 
 
 def results(out):
@@ -22,7 +22,7 @@ def results(out):
 
 def learnt(out):
     """All that may not depend on threads or interruptions."""
-    paths = [out / "demo.json", *out.glob("dense/weights/*"), out / "dense/weights.txt", *out.glob("binary/*/0*")]
+    paths = [out / "demo.json", *out.glob("dense/weights/*"), out / "dense/weights.txt", *out.glob("learnt/learnt.*")]
     return {str(path.relative_to(out)): path.read_bytes() for path in paths}
 
 
@@ -36,31 +36,32 @@ def shown(tmp_path_factory):
 @pytest.mark.slow
 def test_it_says_what_it_does_and_what_was_gained(shown):
     out, text = shown
-    for words in ("Inventing two languages and 300 pairs", "RAMPION", "relevant sets", "oracle", "p: approximate"):
+    for words in ("Writing 400 German sentences", "RAMPION", "learnt features", "oracle", "p: approximate"):
         assert words in text
     assert f"wrote {out / 'report.html'}\n" in text
     found = results(out)
     for row in found["table"].values():
         assert row["low"] <= row["score"] <= row["high"]
-    for name in ("dense", "binary"):
+    for before, name in (("initial", "dense"), ("dense", "learnt")):
         gain = found["table"][name]["gain"]["score"]
-        assert gain == pytest.approx(found["table"][name]["score"] - found["table"]["initial"]["score"])
+        assert gain == pytest.approx(found["table"][name]["score"] - found["table"][before]["score"])
         assert 0 < found["table"][name]["p"] <= 1
     assert found["table"]["oracle"]["score"] == max(row["score"] for row in found["table"].values())
     assert len(found["curves"]["dense"]) == 9
-    assert len(found["curves"]["binary"]) == 2
+    assert len(found["curves"]["held out"]) == 35
 
 
 @pytest.mark.slow
 def test_its_scores_are_those_of_its_folder(shown, tmp_path):
     out, _ = shown
-    found, test = results(out), out / "corpus" / "test.src"
+    found, test = results(out), out / "corpus" / "test.de"
     lines = (tmp_path / "said").open
-    references = [path.read_text("utf-8").splitlines() for path in sorted(out.glob("corpus/test.tgt.*"))]
-    good("decode", test, "--weights", out / "binary", "--out", tmp_path / "said")
+    references = [path.read_text("utf-8").splitlines() for path in sorted(out.glob("corpus/test.en.*"))]
+    system = "--blocks", out / "system/system.blocks", "--lm", out / "system/system.lm", "--beam", 15
+    good("decode", test, *system, "--weights", out / "dense", "--out", tmp_path / "said")
     with lines(encoding="utf-8") as said:
         bleu = sacrebleu.corpus_bleu(said.read().splitlines(), references, tokenize="none")
-    assert bleu.score == pytest.approx(found["table"]["binary"]["score"])
+    assert bleu.score == pytest.approx(found["table"]["dense"]["score"])
     for one in found["examples"]:
         assert test.read_text("utf-8").splitlines()[one["segment"]] == one["source"]
         assert [column[one["segment"]] for column in references] == one["references"]
@@ -80,7 +81,7 @@ def test_threads_change_nothing(shown, tmp_path):
 def test_what_was_stopped_goes_on(shown, tmp_path):
     out = tmp_path / "it"
     shutil.copytree(shown[0], out)
-    for name in ("demo.json", "report.html", "binary/sets/002.records"):
+    for name in ("demo.json", "report.html", "learnt/learnt.blocks"):
         (out / name).unlink()
     shutil.rmtree(out / "system")
     before = (out / "dense" / "weights.txt").stat().st_mtime_ns
@@ -113,7 +114,7 @@ def test_the_page_holds_the_whole_story(shown):
     page = Shown.of(out / "report.html")
     assert len(page.html.encode()) < 3_000_000
     assert len(set(page.read.ids)) == len(page.read.ids)
-    sections = ["gained", "sentences", "built", "dense", "explorer", "binary", "spent", "made"]
+    sections = ["gained", "sentences", "built", "dense", "explorer", "learnt", "spent", "made"]
     assert [one for one in page.read.ids if one in sections] == sections
     assert set(page.read.links) <= {f"#{one}" for one in page.read.ids}
     found, texts = results(out), "\n".join(page.read.texts)
