@@ -85,6 +85,8 @@ def _list(known: Sequence[Experiment], as_json: bool) -> None:
 
 def _show(found: Reproduced) -> None:
     """The table, what became of the relations, and where the rest is."""
+    from rampion.experiments import tells
+
     experiment = found.experiment
     printed = {name for row in found.rows for name in row["paper"]}
     head = [""]
@@ -99,6 +101,8 @@ def _show(found: Reproduced) -> None:
         for said, value, low, high, decided, p in judged:
             sure = "" if p is None else f"  p = {p:.2g}"
             typer.echo(f"{'':13}{decided:<14} {value:8.3g}  [{low:.3g}, {high:.3g}]{sure}  {said}")
+    if (least := tells(found.findings)) is not None:
+        typer.echo(f"this test tells differences of {least:.2f} BLEU from 0 (half of the median interval)")
     if found.picture:
         typer.echo(f"\nwrote {found.picture}")
 

@@ -11,13 +11,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from pathlib import Path
+from statistics import median
+from time import perf_counter
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 from rampion.errors import RecipeError
-from rampion.experiments.claims import Above, Claim, Judged, Verdict, powered, together
+from rampion.experiments.claims import Above, Claim, Judged, Near, Unbeaten, Verdict, powered, together
 from rampion.experiments.samples import Outcome, Outcomes, measured, score
 
 PAPERS = {"tillmann-zhang": "tillmann_zhang", "gimpel-smith": "gimpel_smith", "wuebker": "wuebker"}  # name -> module
+
+PACED = 2  # runs after which it is known how long the others take
 
 Kind = Literal["must", "should", "report"]
 
@@ -143,20 +147,31 @@ def run(
 ) -> dict[str, list[Outcome]]:
     """The outcomes of every row, which are made in order or read back from OUT/rows."""
     outcomes: dict[str, list[Outcome]] = {}
-    for number, row in enumerate(experiment.rows, 1):
-        for seed in seeds if row.settings.seeded else seeds[:1]:
-            folder = out / "rows" / row.folder / f"seed-{seed}"
-            question = {**maker.asked(row), **asdict(row.settings)}
-            kept = folder / "outcome"
-            if kept.exists():
-                outcome = Outcome.read(kept, question)
-            else:
-                watch(f"{experiment.name}: {row.label} ({number} of {len(experiment.rows)}), seed {seed}")
-                folder.mkdir(parents=True, exist_ok=True)
-                outcome = maker.make(row, seed, folder)
-                outcome.write(kept, question)
-            outcomes.setdefault(row.label, []).append(outcome)
+    runs = [(row, seed) for row in experiment.rows for seed in (seeds if row.settings.seeded else seeds[:1])]
+    kept = [out / "rows" / row.folder / f"seed-{seed}" / "outcome" for row, seed in runs]
+    missing, took = sum(not path.exists() for path in kept), list[float]()
+    for number, ((row, seed), path) in enumerate(zip(runs, kept, strict=True), 1):
+        question = {**maker.asked(row), **asdict(row.settings)}
+        if path.exists():
+            outcome = Outcome.read(path, question)
+        else:
+            left = _left(took, missing - len(took))
+            watch(f"{experiment.name}: {row.label} (run {number} of {len(runs)}), seed {seed}{left}")
+            begun = perf_counter()
+            path.parent.mkdir(parents=True, exist_ok=True)
+            outcome = maker.make(row, seed, path.parent)
+            outcome.write(path, question)
+            took.append(perf_counter() - begun)
+        outcomes.setdefault(row.label, []).append(outcome)
     return outcomes
+
+
+def _left(took: Sequence[float], missing: int) -> str:
+    """About how long the missing runs take, if they take as long as those before; the first one also makes the base."""
+    if len(took) < PACED:
+        return ""
+    seconds = missing * sum(took[1:]) / len(took[1:])
+    return f", about {seconds / 60:.0f} min left" if seconds >= 60 else f", about {seconds:.0f} s left"
 
 
 def findings(experiment: Experiment, outcomes: Outcomes) -> list[Finding]:
@@ -175,6 +190,17 @@ def printed(experiment: Experiment, claim: Claim) -> float | None:
     paper = {row.label: row.paper for row in experiment.rows}
     one, two = (paper[each.row].get(each.measure) for each in claim.quantities)
     return None if one is None or two is None else one - two - claim.by
+
+
+def tells(found: Sequence[Finding]) -> float | None:
+    """The difference in test BLEU that this size of test tells from 0: half of the median interval of a difference."""
+    halves = [
+        (judged.high - judged.low) / 2
+        for finding in found
+        for claim, judged in zip(finding.relation.claims, finding.judged, strict=True)
+        if isinstance(claim, Above | Unbeaten | Near) and {each.measure for each in claim.quantities} == {"test"}
+    ]
+    return median(halves) if halves else None
 
 
 def results(experiment: Experiment, outcomes: Outcomes, found: Sequence[Finding]) -> dict[str, Any]:
@@ -202,6 +228,7 @@ def results(experiment: Experiment, outcomes: Outcomes, found: Sequence[Finding]
             }
             for row in experiment.rows
         ],
+        "tells": tells(found),
         "scatter": _scatter(experiment, outcomes),
         "relations": [
             {

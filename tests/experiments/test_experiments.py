@@ -17,6 +17,7 @@ from rampion.analysis.significance import Interval, Randomised, bootstrap, paire
 from rampion.errors import InputError, RecipeError
 from rampion.experiments import (
     Experiment,
+    Finding,
     Picture,
     Relation,
     Row,
@@ -26,6 +27,7 @@ from rampion.experiments import (
     printed,
     results,
     run,
+    tells,
 )
 from rampion.experiments.claims import (
     Above,
@@ -404,7 +406,10 @@ def test_rows_are_run_in_order_and_read_back(tmp_path):
     maker, told = Maker(scale="small"), []
     outcomes = run(TOY, tmp_path, [1, 2], maker, told.append)
     assert maker.made == [("best there is", 1), ("A & B", 1), ("A & B", 2), ("C", 1), ("C", 2)]
-    assert told[2] == "toy/table-1: A & B (2 of 3), seed 2"
+    assert told[1:3] == [
+        "toy/table-1: A & B (run 2 of 5), seed 1",
+        "toy/table-1: A & B (run 3 of 5), seed 2, about 0 s left",
+    ]
     assert (tmp_path / "rows" / "a-b" / "seed-2").is_dir()
     again = Maker(scale="small")
     kept = run(TOY, tmp_path, [1, 2], again)
@@ -648,3 +653,12 @@ def test_the_difference_that_a_paper_prints():
     assert printed(table, claims["X20e"]) == pytest.approx(31.3 - 30.4)
     assert printed(table, claims["X20a"]) is None  # it asks only not to be beaten
     assert printed(table, replace(claims["X20e"], by=0.4)) == pytest.approx(0.5)
+
+
+def test_what_a_test_tells_is_half_of_the_median_interval():
+    (table,) = experiments("wuebker/table-2")
+    relation = next(one for one in table.relations if one.id == "X20a")  # four claims about test BLEU
+    judged = [Judged("", 0.0, -half, half, "holds") for half in (0.1, 0.4, 0.2, 0.8)]
+    assert tells([Finding(relation, judged, "holds")]) == pytest.approx(0.3)
+    chosen = next(one for one in table.relations if one.id == "X21f")  # about steps
+    assert tells([Finding(chosen, judged[:2], "holds")]) is None
