@@ -37,6 +37,7 @@ from rampion.training.recipes import Recipe, of_form
 
 Singles = NDArray[np.float32]
 
+LEAST_SHARE = 2.0**-10  # of weights learnt on a base: smaller ones are none
 NOISE = 0.01  # how far the weights of the second seed are from those of the first, at most (S10.9)
 
 
@@ -97,6 +98,7 @@ class SetIteration(Iteration):
     fresh: int  # candidates found with these weights
     sentences: int
     memory: int  # of the process at most, so far
+    share: float = 1.0  # of the weights learnt that dev has let pass, on a base (S10.12)
 
 
 class SetJournal(Journal[SetIteration, WeightsById], Protocol):
@@ -114,6 +116,7 @@ class Frozen:
 
     own: dict[str, float]
     table: Keys | None
+    based: bool = False  # whether another run has learnt some of them
 
     @classmethod
     def of(cls, policy: RelevantSets, names: Iterable[str], fixed: Mapping[str, float], base: Keyed | None) -> Frozen:
@@ -138,7 +141,7 @@ class Frozen:
         table = base.table if base and len(base.table) else None
         if table and policy.learn != "real":
             raise RecipeError("the base has weights of binary features, which stay as they are; set learn=real")
-        return cls(own, table)
+        return cls(own, table, base is not None)
 
     def keyed(self, table: Keys, learnt: WeightsById) -> Keyed:
         """The weights of all features; those of the table become the learnt ones."""
@@ -168,6 +171,9 @@ class SetSteps:
         self.foreign = np.zeros(0, np.float32)  # the weights that the base gives to ids
         self.waiting = list[str]()  # parts that the learner does not have yet
         self.candidates = 0  # that it has
+        self.upon = frozen.based and self.policy.learn != "real"  # whether binary features learn on a base
+        self.least: float | None = None  # BLEU of dev with the base alone
+        self.share = 1.0  # of the weights learnt in this iteration
         self.flat = WeightsById(np.zeros(0, np.float32), self._named(np.full(len(self.free), self.policy.flat)))
         for name in self.sets.parts:
             self._take(name)
@@ -177,7 +183,7 @@ class SetSteps:
         source, sets = self.text.learn.source, self.sets
         if self.policy.truths and TRUTHS not in sets.parts:
             self._begin(TRUTHS, self.decoder.truths(*self.text.learn, self.policy.truths), self.judge)
-        if FIRST not in sets.parts and self.policy.start == "bag":
+        if FIRST not in sets.parts and self.policy.start == "bag" and not self.upon:
             self._begin(FIRST, self.decoder.bags(source, self.solver.seed), None)
         elif FIRST not in sets.parts:
             weights = self.frozen.keyed(self.table, self.flat)
@@ -201,7 +207,34 @@ class SetSteps:
             batch = self.learner.batch(iteration)
             found = self.solver.solve(self.recipe.loss, batch, SetWeights(weights, own), None, self._watch)
             keyed = np.append(found.places, np.float32(0))[np.minimum(places, awake + 1)]
-            return WeightsById(keyed, self._named(found.own))
+            learnt = WeightsById(keyed, self._named(found.own))
+        if not self.upon:
+            return learnt
+        with clock("testing"):
+            return self._shortened(learnt)
+
+    def _share(self, learnt: WeightsById, share: float) -> WeightsById:
+        """So much of what was learnt, on the weights that stay."""
+        own = {name: share * learnt.own[name] for name in self.free}
+        return WeightsById(learnt.keyed * np.float32(share), self.frozen.own | own)
+
+    def _shortened(self, learnt: WeightsById) -> WeightsById:
+        """The weights learnt on a base, halved until dev is no worse than with the base, and while dev rises (S10.12).
+
+        Alternatives that nobody has decoded yet set no bounds to what is learnt, so the whole step can lead far astray.
+        """
+        if self.least is None:
+            self.least = bleu(self.decoder, self.text.dev, self.frozen.keyed(self.table, self._share(learnt, 0.0)))
+        share, chosen, best = 1.0, 0.0, -np.inf
+        while share >= LEAST_SHARE:
+            dev = bleu(self.decoder, self.text.dev, self.frozen.keyed(self.table, self._share(learnt, share)))
+            if dev > best:
+                chosen, best = share, dev
+            elif best >= self.least:
+                break
+            share /= 2
+        self.share = chosen if best >= self.least else 0.0
+        return self._share(learnt, self.share)
 
     def row(self, iteration: int, learnt: WeightsById, clock: Clock) -> SetIteration:
         """BLEU of dev and test, and what the weights list of the sentences learnt from, which is recorded."""
@@ -214,7 +247,8 @@ class SetSteps:
             iteration=iteration, gain=gain, train=train, dev=dev, test=test,
             objective=[loss / self.count for loss in self.losses], moved=self.moved,
             features=len(self.table), awake=self.numbers.awake, candidates=self.candidates, fresh=fresh,
-            sentences=self.count, memory=peak(), seconds=dict(clock),
+            sentences=self.count, memory=peak(), share=self.share,
+            seconds=dict(clock),
         )  # fmt: skip
 
     def settled(self, iteration: int) -> bool:

@@ -25,10 +25,11 @@ from rampion.runs.sets_run import SetRun
 from rampion.sets.files import TRUTHS, Sets
 from rampion.sets.records import Keyed
 from rampion.sets.selection import Packing, leading
+from rampion.store.keys import Keys
 from rampion.training.memory import Need, need
 from rampion.training.mixing import Here
 from rampion.training.recipes import RECIPES, Recipe, recipes_of
-from rampion.training.relevant import Frozen, SetSteps, WeightsById, train
+from rampion.training.relevant import Frozen, SetSteps, WeightsById, bleu, train
 
 TEXT = text()
 FIXED = {"Right": 0.1, "Odd": 0.0}
@@ -204,6 +205,22 @@ def test_frozen_weights_are_offsets(straight, tmp_path):
     assert one.weights(2).own["Odd"] == base.own["Odd"]
     assert one.weights(2).own["Right"] != 0.1
     assert len(one.weights(2).keyed) == 0
+
+
+@pytest.mark.parametrize("rate", [0.001, 0.05, 20.0])
+def test_binary_weights_on_a_base_begin_with_its_decodings_and_never_fall_below_it(rate, tmp_path):
+    base, decoder = Keyed(Keys(), {"Right": 0.01, "Odd": 0.0}), FakeDecoder()
+    one = run(tmp_path / "run", QUICK.set(rate=rate, k=2), base=base, fixed={})
+    first, told = one.sets.parts["000"].records, list(decoder.listed(TEXT.learn.source, base, 2))
+    lists = [rows.tolist() for part in told for rows in np.split(part.values, part.bounds[1:-1])]
+    for rows, listed in zip(np.split(first.values, first.bounds[1:-1]), lists, strict=True):
+        assert all(row in listed for row in rows.tolist())  # a truth among them is known already
+    assert first.gains.any()
+    alone = bleu(decoder, TEXT.dev, base)
+    assert all(row.dev >= alone and row.share <= 1 for row in one.rows)
+    assert rate < 20 or min(row.share for row in one.rows) < 1
+    for row in one.rows:
+        assert bleu(decoder, TEXT.dev, one.keyed(row.iteration)) == row.dev
 
 
 # The same bits
