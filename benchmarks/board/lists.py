@@ -131,7 +131,8 @@ def _solved(problems: Mapping[str, list[dict[str, Any]]], models: list[str]) -> 
 
 
 def _answer(row: Mapping[str, Any]) -> str:
-    return row["solution"].rpartition("A:")[2].strip().replace(",", "")
+    numbers = re.findall(r"-?[\d.]*\d", row["solution"].replace(",", ""))
+    return f"{float(numbers[-1]):g}" if numbers else ""
 
 
 def _holds(equation: str) -> bool:

@@ -170,10 +170,10 @@ def _values(name: str, text: str) -> list[str]:
 
 def _recipes_with(names: str, settings: Sequence[str]) -> dict[str, Recipe]:
     """One recipe, several with a comma between, or all; of several each takes the settings that it has."""
-    from rampion.training.recipes import recipe_named, recipes_of
+    from rampion.training.recipes import AUTO, default, recipe_named, recipes_of
 
     asked = recipes_of("lists") if names == "all" else names.split(",")
-    chosen = {name: recipe_named(name, "lists") for name in asked}
+    chosen = {name: default() if name == AUTO else recipe_named(name, "lists") for name in asked}
     if len(chosen) == 1:
         return {name: changed(recipe, settings) for name, recipe in chosen.items()}
     known = {name: recipe.settings() for name, recipe in chosen.items()}

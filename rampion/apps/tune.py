@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
+from time import monotonic
 from typing import NamedTuple
 
 from rampion import console
@@ -22,18 +23,20 @@ from rampion.apps.inputs import (
     weights_for,
 )
 from rampion.apps.workers import team
-from rampion.errors import RecipeError
+from rampion.errors import InputError, RecipeError
 from rampion.executors import Coordinator
 from rampion.formats.files import replacing
 from rampion.metrics import Metric
 from rampion.metrics import metric as named
 from rampion.runs.folder import RunFolder, fingerprint
+from rampion.store.candidates import Candidates
 from rampion.store.features import Weights
 from rampion.training.comparison import Trial, ranked
 from rampion.training.comparison import sweep as trials_of
 from rampion.training.loop import Record, Round
-from rampion.training.recipes import Recipe
-from rampion.training.tuning import Task, Tuned, policy_named, refuse_shards, segments_of
+from rampion.training.recipes import AUTO, Recipe
+from rampion.training.tuning import Task, Tuned, policy_named, refuse_shards, refuse_with_auto, segments_of
+from rampion.training.validation import FOLDS
 
 Show = Callable[[str, Round], None]  # the metric's name, and what became of a round
 
@@ -46,7 +49,7 @@ class TuneTask:
     refs: list[str] = field(default_factory=list)
     out: Path
     weights: str | None = None
-    recipe: str = "rampion"
+    recipe: str = AUTO
     settings: list[str] = field(default_factory=list)
     policy: str | None = None
     dev: list[str] = field(default_factory=list)
@@ -59,13 +62,16 @@ class TuneTask:
     columns: list[str] = field(default_factory=list)
     lenient: bool = False
     resume: bool = False
+    folds: int = FOLDS
+    group: str | None = None
 
     def asked(self) -> dict[str, object]:
         """What a run folder keeps of the options."""
         return {
             "recipe": self.recipe, "lists": self.lists, "refs": self.refs, "weights": self.weights,
             "policy": self.policy or MERGE, "dev": self.dev, "dev_refs": self.dev_refs, "columns": self.columns,
-            "lenient": self.lenient, "shards": self.shards, "executor": self.executor,
+            "lenient": self.lenient, "shards": self.shards, "executor": self.executor, "folds": self.folds,
+            "group": self.group,
         }  # fmt: skip
 
     def inputs(self) -> list[str]:
@@ -75,6 +81,7 @@ class TuneTask:
 
 
 MERGE = "merge"
+ROSE = 0.05  # a share by which the loss may end above its first round: it counts without L2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +108,9 @@ def prepare(task: TuneTask) -> Prepared:
             "--resume continues a run with a decoder; tuning on lists begins again, or with --shards continues by "
             "itself: leave it out"
         )
+    if task.recipe == AUTO:
+        others = [one for one in task.settings if not one.startswith("metric=")]
+        refuse_with_auto(others, task.shards, task.executor is not None)
     recipes, seeds = recipes_of(task.recipe, task.settings), seeds_of(task.seeds)
     chosen = next(iter(recipes.values()))
     refuse_shards(chosen, task.shards, task.executor is not None)
@@ -119,9 +129,25 @@ def prepare(task: TuneTask) -> Prepared:
         held_references = references_of(segments_of(held), records, task.dev_refs, chosen.metric)
     lists = Task(
         runs, references, start=start, policy=task.policy, lenient=task.lenient, dev=held,
-        dev_references=held_references, folder=task.folder,
+        dev_references=held_references, folder=task.folder, groups=groups_of(runs, task.group),
     )  # fmt: skip
     return Prepared(task=task, recipes=recipes, seeds=seeds, metric=metric, lists=lists, held_out=held is not None)
+
+
+def groups_of(runs: Sequence[Candidates], column: str | None) -> list[str] | None:
+    """The group of every segment: the number in a column of its first candidate."""
+    if column is None:
+        return None
+    found: dict[str, str] = {}
+    for lists in runs:
+        if column not in lists.metrics:
+            there = ", ".join(lists.metrics) or "none"
+            raise InputError(f"--group {column}: the lists have no such column; they have: {there}")
+        values = lists.metrics[column]
+        for name, start, end in zip(lists.segments, lists.bounds[:-1], lists.bounds[1:], strict=True):
+            if start < end:
+                found.setdefault(name, f"{values[start]:g}")
+    return [found.get(name, "") for name in segments_of(runs)]
 
 
 class TunedRun(NamedTuple):
@@ -157,11 +183,18 @@ def tune(ready: Prepared, show: Show) -> TunedRun:
             workers, size = stack.enter_context(team(task.executor or "local", task.out))
             if size:
                 raise RecipeError(f"--executor {task.executor}: --shards says how much a shard has; leave size= out")
-        tuned = ready.lists.tune(chosen, record, shards=task.shards, executor=workers)
+        if task.recipe == AUTO:
+            tuned = ready.lists.choose(chosen.metric, record, task.folds)
+        else:
+            tuned = ready.lists.tune(chosen, record, shards=task.shards, executor=workers)
+    if task.recipe != AUTO and (task.folds or task.dev) and not task.shards:
+        tuned = ready.lists.proven(tuned, task.folds)
     facts = _facts(task, tuned, folder().home_of(tuned.weights))
+    if tuned.held:
+        folder().event("held", tuned.held.facts())
     folder().finish(tuned.weights, tuned.last_weights, facts)
-    doubts = list(_doubts(tuned, metric.higher_is_better))
-    return TunedRun(tuned, metric, task.weights is not None, folder().weights, facts, doubts)
+    doubts = [*_twice(task), *_doubts(tuned, metric.higher_is_better)]
+    return TunedRun(tuned, metric, task.weights is not None, folder().home_of(tuned.weights), facts, doubts)
 
 
 def _facts(task: TuneTask, tuned: Tuned, weights: Path) -> dict[str, object]:
@@ -169,8 +202,16 @@ def _facts(task: TuneTask, tuned: Tuned, weights: Path) -> dict[str, object]:
         "recipe": task.recipe, "metric": tuned.metric, "signature": tuned.signature, "round": tuned.round,
         "before": asdict(tuned.before), "after": asdict(tuned.after), "last": asdict(tuned.last),
         "dev": {name: asdict(at) for name, at in tuned.dev._asdict().items()} if tuned.dev else None,
-        "weights": str(weights),
+        "weights": str(weights), "choice": tuned.choice or None, "held": tuned.held.facts() if tuned.held else None,
     }  # fmt: skip
+
+
+def _twice(task: TuneTask) -> Iterator[str]:
+    """Held-out lists that are not held out."""
+    known = {fingerprint(path).get("sha256", path): path for path in task.lists}
+    for path in task.dev:
+        if same := known.get(fingerprint(path).get("sha256", path)):
+            yield f"--dev {path} is the same as {same}: the weights have learnt from it, so nothing is held out"
 
 
 def _doubts(tuned: Tuned, higher_is_better: bool) -> Iterator[str]:
@@ -179,8 +220,13 @@ def _doubts(tuned: Tuned, higher_is_better: bool) -> Iterator[str]:
     if after < before if higher_is_better else after > before:
         yield (
             "the tuned weights choose worse on these lists than the initial ones "
-            f"({console.number(after)} after {console.number(before)}); " + _advice(tuned.recipe)
+            f"({console.number(after)} after {console.number(before)}); {_advice(tuned.recipe)}"
         )
+    if tuned.held and tuned.held.gain < 0 and tuned.held.sure:
+        yield f"held out, the tuned weights choose worse than the {tuned.held.best.name} does; {_advice(tuned.recipe)}"
+    if len(tuned.rounds) > 1 and tuned.rounds[-1].loss - tuned.rounds[0].loss > ROSE * abs(tuned.rounds[0].loss):
+        risen = f"the loss rose from {tuned.rounds[0].loss:.4g} to {tuned.rounds[-1].loss:.4g}"
+        yield f"{risen}: steps are too long, or L2 pulls the weights away; {_advice(tuned.recipe)}"
     if tuned.shrunk < 0.05:
         yield (
             f"the weights have shrunk to {100 * tuned.shrunk:.2g} % of their initial length; a loss without a margin "
@@ -207,6 +253,12 @@ class Compared(NamedTuple):
     table: Path
 
 
+def _progress(trial: Trial, done: int, of: int, seconds: float) -> str:
+    """How many are done, and how long the others will take if they take as long."""
+    left = f", about {seconds / done * (of - done):.0f} s left" if done < of else ""
+    return f"{done} of {of}: {trial.name}, {trial.trouble or f'{trial.seconds:.2f} s'}{left}"
+
+
 def compare(ready: Prepared) -> Compared:
     """Tune every recipe with every seed, each run in a folder of its own; write the table, the best first."""
     task, trials, folders = ready.task, list[Trial](), dict[str, RunFolder]()
@@ -224,12 +276,15 @@ def compare(ready: Prepared) -> Compared:
 
         return record
 
-    for trial in trials_of(ready.recipes, ready.seeds, ready.lists, records):
+    began = monotonic()
+    for trial in trials_of(ready.recipes, ready.seeds, ready.lists, records, task.folds):
         trials.append(trial)
         for label, run in trial.labelled.items():
             facts = {"metric": run.metric, "signature": run.signature, "tuned": run.after.chosen, "round": run.round}
+            if run.held:
+                folders[label].event("held", run.held.facts())
             folders[label].finish(run.weights, run.last_weights, facts)
-        console.note(f"{trial.name}: {trial.trouble or f'{trial.seconds:.2f} s'}")
+        console.note(_progress(trial, len(trials), len(ready.recipes), monotonic() - began))
     best_first = ranked(trials, ready.metric.higher_is_better)
     table = task.out / "table.json"
     with replacing(table) as file:

@@ -189,8 +189,23 @@ Group = Annotated[
 
 # Learning
 
-Recipe = Annotated[
-    str, Option("--recipe", "-r", metavar="NAME", help="An algorithm, by its name in [bold]rampion recipes[/bold].")
+_RECIPE = "An algorithm, by its name in [bold]rampion recipes[/bold]."
+Recipe = Annotated[str, Option("--recipe", "-r", metavar="NAME", help=_RECIPE)]
+_USUAL = "auto, the best of a few; rampion with a decoder or --set"
+TuneRecipe = Annotated[str | None, Option("--recipe", "-r", metavar="NAME", help=_RECIPE, show_default=_USUAL)]
+Folds = Annotated[
+    int,
+    Option(
+        "--folds",
+        min=0,
+        metavar="N",
+        help="Hold out each of N parts of the lists in turn, for figures beside baselines; 0: none. --dev takes their "
+        "place.",
+    ),
+]
+Group = Annotated[
+    str | None,
+    Option("--group", metavar="COLUMN", help="Segments with the same number in this column stay in one fold."),
 ]
 Set = Annotated[
     list[str] | None,

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rampion.training.comparison import Trial
     from rampion.training.loop import ListIteration, Round
     from rampion.training.tuning import Tuned
+    from rampion.training.validation import Figures
 
 EXAMPLE = """
 [bold]Examples[/bold]
@@ -34,6 +35,8 @@ EXAMPLE = """
   rampion tune train.store --refs train.en --recipe xbleu-rprop --folder /var/tmp   (lists larger than memory)
 
   rampion tune train.store --refs train.en --recipe xbleu-rprop --shards 16 --executor dask,workers=4   (many workers)
+
+  rampion tune samples.jsonl --metric metric:is_correct   (0/1 labels, the best of a few recipes)
 
   rampion tune samples.jsonl --metric metric:comet --recipe rampion-mira --set cap=0.001 --out run
 
@@ -53,12 +56,14 @@ def tune(
     refs: opt.Refs = None,
     out: opt.RunOut = Path("rampion-run"),
     weights: opt.Weights = None,
-    recipe: opt.Recipe = "rampion",
+    recipe: opt.TuneRecipe = None,
     metric: opt.Metric = None,
     policy: opt.Policy = None,
     set_: opt.Set = None,
     dev: opt.Dev = None,
     dev_refs: opt.DevRefs = None,
+    folds: opt.Folds = 5,
+    group: opt.Group = None,
     keep_rounds: opt.KeepRounds = False,
     seeds: opt.Seeds = None,
     folder: opt.Folder = None,
@@ -83,12 +88,9 @@ def tune(
 ) -> None:
     """Tune weights on n-best lists with references, or in a loop with a decoder.
 
-    Weights begin at 0 without --weights, or where the bundled decoder begins. Each round prints the loss of all lists,
-    the metric of what the weights choose, and how far the weights have moved. Several recipes (--recipe mert,rampion or
-    all), several values of a setting (--set l2=1e-7,1e-6) or --seeds give a ranked table of all runs.
-
-    With a decoder NBEST is the text to translate. Each iteration prints the metric of its best translations, and of
-    what the weights choose after learning.
+    Without --recipe a few are tried on held-out parts of the lists, and the best is kept, or a simple choice that
+    surely beats it. Several recipes (--recipe mert,risk or all), values (--set l2=1,9) or --seeds give a ranked table.
+    Weights begin at 0 without --weights, or where the bundled decoder begins, for which NBEST is text.
     """
     from rampion.apps import tune as tuning
     from rampion.apps.decoders import LoopDecoder
@@ -97,11 +99,12 @@ def tune(
         decoder_command=decoder_command, timeout=timeout, retries=retries, system=system, blocks=blocks, lm=lm,
         counts=counts, features=features, reordering=reordering, beam=beam, options=options, threads=threads,
     )  # fmt: skip
+    recipe = recipe or ("rampion" if wanted or set_ or shards or executor or seeds else "auto")
     task = tuning.TuneTask(
         lists=lists, refs=refs or [], out=out, weights=weights, recipe=recipe, policy=policy, dev=dev or [],
         settings=[*(set_ or []), *([f"metric={metric}"] if metric else [])], dev_refs=dev_refs or [],
         keep_rounds=keep_rounds, seeds=seeds, folder=folder, shards=shards, executor=executor, columns=columns or [],
-        lenient=lenient, resume=resume,
+        lenient=lenient, resume=resume, folds=folds, group=group,
     )  # fmt: skip
     if wanted:
         _tune_in_a_loop(task, wanted, as_json)
@@ -146,8 +149,23 @@ def _show_run(found: TunedRun, as_json: bool) -> None:
         console.show_json(found.facts)
         return
     tuned = found.tuned
-    console.show_gains(found.metric, _scores(tuned, found.initial), ["score", "dev"][: 2 if tuned.dev else 1])
+    if tuned.held:
+        _show_held(tuned.held)
+    scores = _scores(tuned, found.initial)
+    rows = [[name, *console.numbers(row)] for name, row in scores.items()]
+    head = ["", "score", "dev"][: 3 if tuned.dev else 2]
+    console.show(rows, head, title=f"{found.metric.name} of the lists that the weights have learnt from")
+    if tuned.choice:
+        typer.echo(f"chosen: {tuned.choice}")
     typer.echo(f"{tuned.signature}\nwrote {found.weights}")
+
+
+def _show_held(held: Figures) -> None:
+    """What the weights are worth where they have not learnt: the headline."""
+    less = "" if held.metric.higher_is_better else " (less is better)"
+    title = f"{held.metric.name}{less} of lists held out: {held.how}"
+    console.show(held.rows(), ["", "score", "95% interval", ""], title=title)
+    typer.secho(held.verdict(), bold=True)
 
 
 def _tune_in_a_loop(task: TuneTask, wanted: LoopDecoder, as_json: bool) -> None:
@@ -165,11 +183,14 @@ def _tune_in_a_loop(task: TuneTask, wanted: LoopDecoder, as_json: bool) -> None:
 
 
 def _show_comparison(found: Compared, as_json: bool) -> None:
+    ran = any(trial.runs for trial in found.trials)
     if as_json:
         console.show_json([trial.facts() for trial in found.trials])
-        return
-    _show(found.trials, found.metric, held_out=found.held_out)
-    typer.echo(f"wrote {found.table} and a folder for every run")
+    else:
+        _show(found.trials, found.metric)
+        typer.echo(f"wrote {found.table}" + (" and a folder for every run" if ran else ""))
+    if not ran:
+        raise typer.Exit(1)
 
 
 def _cells(row: ListIteration) -> list[str]:
@@ -195,25 +216,44 @@ def _scores(tuned: Tuned, initial: bool) -> dict[str, list[float]]:
     }
 
 
-def _show(trials: Sequence[Trial], metric: Metric, held_out: bool) -> None:
-    """Scores as mean and sd over the seeds, seconds a run, and the distance between the weights of two seeds."""
+def _show(trials: Sequence[Trial], metric: Metric) -> None:
+    """Scores as mean and sd over the seeds, held-out ones with an interval, seconds a run; baselines below."""
     done = [trial for trial in trials if trial.runs]
-    head = ["recipe", "runs", "tuned", "sd", *(["held out", "sd"] if held_out else []), "seconds", "distance"]
-    rows = []
-    for trial in done:
-        facts = trial.facts()
-        scores = [facts["tuned"], *([facts["dev"]] if held_out else [])]
-        cells = [cell for one in scores for cell in (console.number(one["mean"]), _sd(one["sd"], len(trial.runs)))]
-        apart = "" if trial.distance is None else f"{trial.distance:.4f}"
-        rows.append([trial.name, str(len(trial.runs)), *cells, f"{trial.seconds:.2f}", apart])
+    figures = next((run.held for trial in done for run in trial.runs if run.held), None)
+    proof = ["held out", "sd", "95% interval", "p"] if figures else []
+    head = ["recipe", "runs", "tuned", "sd", *proof, "seconds", "distance"]
+    rows = [_trial_row(trial, bool(figures)) for trial in done]
     if done:
         first = done[0].runs[0]
-        for name, of in (("as listed", "listed"), ("oracle", "oracle")):
-            here = [console.number(getattr(first.before, of)), ""]
-            there = [console.number(getattr(first.dev.before, of)), ""] if first.dev else []
-            rows.append([name, "", *here, *there, "", ""])
+        for name, score in (("listed order", first.before.listed), ("oracle", first.before.oracle)):
+            if not figures:
+                rows.append([name, "", console.number(score), "", "", ""])
+    if figures:
+        unlearnt = [row for row in figures.rows() if row[0] != "tuned"]
+        rows += [[name, "", "", "", score, "", interval, "", "", ""] for name, score, interval, _ in unlearnt]
+    if rows:
         console.show(rows, head, title=f"{metric.name}, {'more' if metric.higher_is_better else 'less'} is better")
-        typer.echo(first.signature)
+    if figures:
+        typer.echo(f"held out: {figures.how}; p against the {figures.best.name}")
+    for trial in trials:
+        if not trial.runs:
+            console.say(f"{trial.name}: did not run: {trial.trouble}")
+        elif (held := trial.runs[0].held) and held.gain < 0 and held.sure:
+            console.note(f"{trial.name} chooses worse than the {held.best.name}, which needs no learning")
+    if done:
+        typer.echo(done[0].runs[0].signature)
+
+
+def _trial_row(trial: Trial, proven: bool) -> list[str]:
+    facts = trial.facts()
+    scores = [facts["tuned"], *([facts["held"]] if proven else [])]
+    cells = [cell for one in scores for cell in (console.number(one["mean"]), _sd(one["sd"], len(trial.runs)))]
+    held = trial.runs[0].held
+    if proven and held:
+        low, high = console.numbers([held["tuned"].low, held["tuned"].high])
+        cells += [f"[{low}, {high}]", f"{held.p:.2g}"]
+    apart = "" if trial.distance is None else f"{trial.distance:.4f}"
+    return [trial.name, str(len(trial.runs)), *cells, f"{trial.seconds:.2f}", apart]
 
 
 def _sd(sd: float, runs: int) -> str:

@@ -27,6 +27,7 @@ LOSSES: dict[str, Loss] = {      # raise the score of …           lower the sc
     "latent-log":       Contrast(up=REFERENCE.soft(),             down=MODEL.soft()),
     "och-ney":          Contrast(up=ORACLE,                       down=MODEL.soft()),
     "hope-log":         Contrast(up=HOPE,                         down=MODEL.soft()),
+    "oracle-log":       Contrast(up=ORACLE.soft(),                down=MODEL.soft()),
 
     # of relevant sets: a truth above its alternatives
     "costmargin":         COSTMARGIN,

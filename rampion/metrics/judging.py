@@ -100,6 +100,18 @@ class Batch:
         value, slopes = loss.slopes(self.stakes, self.relative(weights))
         return value, self.form.gather(slopes)
 
+    def among(self, segments: NDArray[np.int64]) -> Self:
+        """Some segments only, in this order."""
+        candidates = self.candidates[segments]
+        lengths = np.diff(self.stakes.bounds)[segments]
+        firsts = self.stakes.bounds[:-1][segments] - candidates.bounds[:-1]
+        rows = np.arange(candidates.size) + np.repeat(firsts, lengths)
+        stakes = Stakes(candidates.bounds, self.stakes.costs[rows], self.stakes.reached[rows])
+        offset = None if self.offset is None else self.offset[rows]
+        return replace(
+            self, candidates=candidates, statistics=self.statistics[rows], stakes=stakes, offset=offset, forms=Forms()
+        )
+
     def priced(self, alpha: float) -> Stakes:
         """The stakes with the costs of another alpha."""
         return replace(self.stakes, costs=costs(self.metric, self.statistics, alpha))

@@ -54,8 +54,9 @@ class Units:
     @classmethod
     def of(cls, candidates: Candidates) -> Self:
         """The units of these lists."""
-        away = np.abs(_centred(candidates.lists))
-        columns = _columns(candidates.lists, away)
+        lists = candidates.lists
+        away = np.abs(_centred(lists.dense, lists.bounds, lists.width))
+        columns = _columns(lists, away)
         dense = np.array([_typical(column) for column in columns])
         return cls(candidates.features, np.append(dense, _sparse(candidates)))
 
@@ -72,7 +73,7 @@ class Units:
         lists, sizes = candidates.lists, self._onto(candidates.features)
         shares = np.divide(1.0, sizes, out=np.zeros(len(sizes)), where=sizes > 0)
         lengths = np.diff(lists.bounds)
-        dense = _centred(lists) * np.repeat(
+        dense = _centred(lists.dense, lists.bounds, lists.width) * np.repeat(
             np.tile(shares[: lists.width], len(lengths)), np.repeat(lengths, lists.width)
         )
         values = lists.values
@@ -87,21 +88,26 @@ class Units:
         return np.array([known.get(name, 1.0) for name in features.names])
 
 
+def spread(values: Reals, bounds: NDArray[np.int64]) -> float:
+    """The typical difference of a number of every candidate from the median of its list, where it differs."""
+    return _typical(np.abs(_centred(values, bounds, 1)))
+
+
 def _rounded(numbers: Reals) -> Reals:
     return np.rint(numbers * GRID) / GRID
 
 
-def _centred(lists: Lists) -> Reals:
-    """The dense features, less the median of each in its list: the lower of two, so that constants give 0 exactly."""
-    dense, lengths = np.empty_like(lists.dense), np.diff(lists.bounds)
+def _centred(dense: Reals, bounds: NDArray[np.int64], width: int) -> Reals:
+    """Dense features, less the median of each in its list: the lower of two, so that constants give 0 exactly."""
+    centred, lengths = np.empty_like(dense), np.diff(bounds)
     for length in np.unique(lengths[lengths > 0]):
-        starts = lists.width * lists.bounds[:-1][lengths == length]
-        places = starts[:, np.newaxis] + np.arange(lists.width * length)
-        block = lists.dense[places].reshape(len(starts), lists.width, length)
+        starts = width * bounds[:-1][lengths == length]
+        places = starts[:, np.newaxis] + np.arange(width * length)
+        block = dense[places].reshape(len(starts), width, length)
         middle = (length - 1) // 2
         medians = np.partition(block, middle, axis=2)[:, :, middle : middle + 1]
-        dense[places] = (block - medians).reshape(places.shape)
-    return dense
+        centred[places] = (block - medians).reshape(places.shape)
+    return centred
 
 
 def _columns(lists: Lists, dense: Reals) -> list[Reals]:

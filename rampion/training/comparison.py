@@ -13,8 +13,9 @@ import numpy as np
 
 from rampion.errors import RecipeError, TuningError
 from rampion.training.loop import Record
-from rampion.training.recipes import Recipe
+from rampion.training.recipes import AUTO, Recipe
 from rampion.training.tuning import Task, Tuned
+from rampion.training.validation import TUNED
 
 Records = Callable[[str, Recipe], Record]
 
@@ -41,6 +42,11 @@ class Trial:
         return [run.dev.after.chosen for run in self.runs if run.dev]
 
     @property
+    def held(self) -> list[float]:
+        """What the runs score on lists that they were not learnt from: on held-out lists, or on folds."""
+        return self.dev or [run.held[TUNED].score for run in self.runs if run.held]
+
+    @property
     def distance(self) -> float | None:
         """The mean distance between the weights of two seeds, each scaled to an L1 length of 1."""
         scaled = [run.weights.vector / np.abs(run.weights.vector).sum() for run in self.runs]
@@ -53,6 +59,8 @@ class Trial:
             "runs": len(self.runs),
             "tuned": _spread(self.tuned),
             "dev": _spread(self.dev),
+            "held": _spread(self.held),
+            "figures": next((run.held.facts() for run in self.runs if run.held), None),
             "oracle": self.runs[0].after.oracle if self.runs else None,
             "seconds": self.seconds,
             "distance": self.distance,
@@ -65,8 +73,10 @@ def random(recipe: Recipe) -> bool:
     return recipe.settings().get("seed") is not None
 
 
-def sweep(recipes: Mapping[str, Recipe], seeds: Sequence[int], task: Task, records: Records) -> Iterator[Trial]:
-    """Tune every recipe on the task; a recipe that fails is a trial with its trouble."""
+def sweep(
+    recipes: Mapping[str, Recipe], seeds: Sequence[int], task: Task, records: Records, folds: int = 0
+) -> Iterator[Trial]:
+    """Tune every recipe on the task; a recipe that fails is a trial with its trouble. Time for folds is not its own."""
     for name, recipe in recipes.items():
         runs: dict[str, Tuned] = {}
         began, trouble = process_time(), ""
@@ -76,16 +86,20 @@ def sweep(recipes: Mapping[str, Recipe], seeds: Sequence[int], task: Task, recor
             for seed in (seeds or [recipe.settings()["seed"]]) if random(recipe) else [None]:
                 seeded = recipe if seed is None else recipe.set(seed=seed)
                 label = name if seed is None else f"{name}.{seed}"
-                runs[label] = task.tune(seeded, records(label, seeded))
+                record = records(label, seeded)
+                runs[label] = task.choose(recipe.metric, record, folds) if name == AUTO else task.tune(seeded, record)
+            spent = process_time() - began
+            if (folds or task.dev) and name != AUTO:
+                runs = {label: task.proven(run, folds) for label, run in runs.items()}
         except (TuningError, RecipeError) as error:
-            runs, trouble = {}, str(error)
-        yield Trial(name, runs, (process_time() - began) / max(1, len(runs)), trouble)
+            runs, trouble, spent = {}, str(error), process_time() - began
+        yield Trial(name, runs, spent / max(1, len(runs)), trouble)
 
 
 def ranked(trials: Sequence[Trial], higher_is_better: bool) -> list[Trial]:
     """The best first: by held-out scores if there are any, else by those on the lists; those that failed last."""
     sign = -1.0 if higher_is_better else 1.0
-    return sorted(trials, key=lambda trial: (not trial.runs, sign * fmean(trial.dev or trial.tuned or [0.0])))
+    return sorted(trials, key=lambda trial: (not trial.runs, sign * fmean(trial.held or trial.tuned or [0.0])))
 
 
 def _spread(scores: Sequence[float]) -> dict[str, float] | None:

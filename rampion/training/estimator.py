@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rampion.errors import TuningError
 from rampion.metrics import metric as named
 from rampion.store.candidates import Candidates
-from rampion.training.recipes import recipe_named
+from rampion.training.recipes import AUTO, recipe_named
 from rampion.training.tuning import GivenReferences, Lists, Tuned, judge, pick, rerank, scores_of, tune
 
 OWN = ("recipe", "start", "metric", "policy")
@@ -25,8 +25,9 @@ class Reranker:
 
     Parameters
     ----------
-    recipe : str
-        The name of a row of `RECIPES`.
+    recipe : str, optional
+        The name of a row of `RECIPES`, or "auto", which tries a few of them and is the default; with settings it is
+        "rampion".
     start : mapping of str to float, optional
         The initial weights; all 0 by default.
     metric : str, optional
@@ -54,7 +55,7 @@ class Reranker:
 
     def __init__(
         self,
-        recipe: str = "rampion",
+        recipe: str | None = None,
         *,
         start: Mapping[str, float] | None = None,
         metric: str | None = None,
@@ -98,7 +99,9 @@ class Reranker:
         {'recipe': 'mert', 'start': None, 'metric': None, 'policy': None, 'k': 50}
         """
         given = {name: getattr(self, name) for name in OWN}
-        chosen = recipe_named(self.recipe, "lists", **self.settings)
+        if self.recipe in (None, AUTO) and not self.settings:
+            return given
+        chosen = recipe_named(self.recipe or "rampion", "lists", **self.settings)
         inside = {name: value for name, value in chosen.settings().items() if name not in given}
         return given | (inside if deep else self.settings)
 
@@ -126,7 +129,9 @@ class Reranker:
         Reranker(recipe='risk', l2=0.1)
         """
         own = {name: params.pop(name) for name in OWN if name in params}
-        recipe_named(own.get("recipe", self.recipe), "lists", **params)
+        name = own.get("recipe", self.recipe)
+        if params or name not in (None, AUTO):
+            recipe_named(name or "rampion", "lists", **params)
         for name, value in own.items():
             setattr(self, name, value)
         self.settings = self.settings | params

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rampion.errors import InputError, RecipeError
+from rampion.errors import InputError, RecipeError, TuningError
 from rampion.executors import Coordinator
 from rampion.formats import weights as weights_format
 from rampion.formats.files import FilePath
@@ -26,12 +26,24 @@ from rampion.protocols import Decoder, ListPolicy
 from rampion.store.candidates import Candidates
 from rampion.store.features import Weights
 from rampion.store.text import References, Texts
-from rampion.store.units import Units
+from rampion.store.units import Units, spread
 from rampion.training import loop
 from rampion.training.loop import Held, ListJournal, Record, Round, Standing, absorbed, ignore, learn, standing
 from rampion.training.policies import Fixed, Merge, Replace, Window
-from rampion.training.recipes import Recipe, looped, of_form, recipe_named, recipes_of
+from rampion.training.recipes import AUTO, METRIC, Recipe, looped, of_form, options, recipe_named, recipes_of
 from rampion.training.sharded import sharded
+from rampion.training.validation import (
+    FOLDS,
+    Baselines,
+    Figures,
+    Ground,
+    Parts,
+    Validation,
+    baselines,
+    elsewhere,
+    figures,
+    validated,
+)
 
 Lists = Candidates | Sequence[Candidates]
 GivenReferences = References | Iterable[Sequence[str]] | Mapping[str, str | Sequence[str]]
@@ -73,6 +85,10 @@ class Tuned:
         How scores came about, as sacrebleu writes it.
     shrunk : float
         The length of the weights as a share of that of the initial ones; 1 if those were 0.
+    choice : str
+        What the default has chosen: a recipe with its strength of L2, or a simple choice that nothing surely beats.
+    held : Figures or None
+        What the weights are worth on lists that they were not learnt from, beside choices that need no learning.
 
     Examples
     --------
@@ -95,6 +111,8 @@ class Tuned:
     metric: str
     signature: str
     shrunk: float
+    choice: str = ""
+    held: Figures | None = None
 
     def __repr__(self) -> str:
         d = decimals([self.before.chosen, self.after.chosen, self.after.oracle])
@@ -225,7 +243,7 @@ def tune(
     lists: Lists,
     references: GivenReferences | None = None,
     *,
-    recipe: str | Recipe = "rampion",
+    recipe: str | Recipe | None = None,
     start: Weights | Mapping[str, float] | None = None,
     metric: str | None = None,
     policy: str | None = None,
@@ -233,6 +251,8 @@ def tune(
     lenient: bool = False,
     dev: Lists | None = None,
     dev_references: GivenReferences | None = None,
+    folds: int | None = None,
+    groups: Sequence[str] | None = None,
     folder: str | None = None,
     shards: int | None = None,
     executor: str | Coordinator | None = None,
@@ -248,8 +268,10 @@ def tune(
     references : References, iterable of list of str, or dict, optional
         The references of every segment: in order of first appearance, or by the segment's id. A metric column needs
         none.
-    recipe : str or Recipe
-        A row of `RECIPES` or its name.
+    recipe : str or Recipe, optional
+        A row of `RECIPES` or its name. "auto" tries a few of them on folds of the lists, and keeps the best, or a
+        simple choice that surely beats it, such as the best single feature. It is the default; with settings or
+        shards, which are for one recipe, the default is "rampion".
     start : Weights or mapping of str to float, optional
         The initial weights; all 0 by default.
     metric : str, optional
@@ -264,6 +286,11 @@ def tune(
         Held-out lists. They are scored after every round, and choose the round if the recipe has keep="dev".
     dev_references : References, iterable of list of str, or dict, optional
         Their references.
+    folds : int, optional
+        In how many folds to hold out lists in turn, for the figures `held` of the result; 0: none. By default 5 with
+        recipe="auto", which needs them anyway, and none with another. Held-out lists take the place of folds.
+    groups : sequence of str, optional
+        A name for every segment; segments of one name stay in one fold. By default each is a group of its own.
     folder : str, optional
         Holds the working form of lists that are larger than memory.
     shards : int, optional
@@ -299,14 +326,21 @@ def tune(
     Traceback (most recent call last):
     rampion.errors.InputError: lists are the name 'dev.nbest'; read the file by rampion.load_nbest
     """
+    task = partial(
+        Task, lists, references, start=start, policy=policy, lenient=lenient, dev=dev, dev_references=dev_references,
+        folder=folder, groups=groups,
+    )  # fmt: skip
+    if recipe is None:
+        recipe = "rampion" if settings or shards is not None or executor is not None else AUTO
+    if recipe == AUTO:
+        refuse_with_auto(settings, shards, executor is not None)
+        return task().choose(metric or METRIC, record, folds)
     chosen = recipe_named(recipe, "lists") if isinstance(recipe, str) else of_form(recipe, "lists")
     chosen = chosen.set(**({"metric": metric} if metric else {}), **settings)
     refuse_shards(chosen, shards, executor is not None)
-    task = Task(
-        lists, references, start=start, policy=policy, lenient=lenient, dev=dev, dev_references=dev_references,
-        folder=folder,
-    )  # fmt: skip
-    return task.tune(chosen, record, shards=shards, executor=executor, room=room)
+    ready = task()
+    tuned = ready.tune(chosen, record, shards=shards, executor=executor, room=room)
+    return ready.proven(tuned, folds or 0) if folds or (dev is not None and folds is None) else tuned
 
 
 class Task:
@@ -323,6 +357,7 @@ class Task:
         dev: Lists | None = None,
         dev_references: GivenReferences | None = None,
         folder: str | None = None,
+        groups: Sequence[str] | None = None,
     ) -> None:
         """The arguments are those of `tune`."""
         runs = runs_of(lists)
@@ -333,6 +368,7 @@ class Task:
             start = Weights.from_dict(start)
         self.start = Weights(kept.features, start.onto(kept.features, lenient=lenient))
         self.lists = _Judged(kept, segments_of(runs), references, folder)
+        self.groups, self._known = groups, dict[tuple[str, int, bool], Baselines]()
         self.dev = None
         if dev is not None:
             others = dev if isinstance(dev, Candidates) else absorbed(Merge(), runs_of(dev))
@@ -342,6 +378,63 @@ class Task:
     def batch(self, recipe: Recipe) -> Batch:
         """The lists as a recipe's metric judges them."""
         return self.lists.batch(recipe.metric, recipe.alpha, listed=recipe.base == "listed")
+
+    def choose(self, metric: str, record: Record = ignore, folds: int | None = None) -> Tuned:
+        """Tune by the recipe that serves best on lists held out, or keep a simple choice that surely beats it."""
+        batch = self.lists.batch(metric, 1.0)
+        able = options(metric, spread(batch.stakes.costs, batch.stakes.bounds))
+        base = self._baselines(metric, folds or FOLDS)
+        if base.ground.parts.count < 2:
+            label, recipe = next(iter(able.items()))
+            return self.proven(replace(self.tune(recipe, record), choice=label))
+        validation = self._validation(base, able)
+        tuned = replace(self.tune(able[validation.learnt], record), choice=validation.answer)
+        if validation.answer not in able:
+            tuned = self._settled(tuned, validation.weights(self.start))
+        return self.proven(tuned) if self.dev else replace(tuned, held=validation.figures())
+
+    def _settled(self, tuned: Tuned, weights: Weights) -> Tuned:
+        """With the weights of a simple choice instead of the learnt ones, which stay as the last ones."""
+        batch, dev = self.lists.batch(tuned.recipe.metric), tuned.dev
+        if self.dev and dev:
+            held = Held.out(self.dev.batch(tuned.recipe.metric), batch.candidates.features)
+            dev = dev._replace(after=held.standing(weights.vector))
+        return replace(tuned, weights=weights, after=standing(batch, weights.vector), dev=dev, shrunk=1.0)
+
+    def proven(self, tuned: Tuned, folds: int = 0) -> Tuned:
+        """With figures on the held-out lists, or without any on so many folds of the lists."""
+        recipe, listed = tuned.recipe, tuned.recipe.base == "listed"
+        base = self._baselines(recipe.metric, folds, listed=listed)
+        if self.dev:
+            held = Held.out(self.dev.batch(recipe.metric, listed=listed), base.ground.batch.candidates.features)
+            there = self._there(recipe.metric, base, held, listed)
+            picks = MODEL.picks(held.batch.stakes, held.batch.scores(held.onto(tuned.weights.vector)))
+            return replace(tuned, held=figures(there, picks, f"{len(there.ground.filled)} lists of their own"))
+        if base.ground.parts.count < 2:
+            return tuned
+        return replace(tuned, held=self._validation(base, {"": recipe}).figures())
+
+    def _baselines(self, metric: str, folds: int, *, listed: bool = False) -> Baselines:
+        """Made once, whichever recipe asks first."""
+        key = metric, folds, listed
+        if key not in self._known:
+            batch = self.lists.batch(metric, listed=listed)
+            parts = Parts.of(batch.candidates.segments, folds, self.groups)
+            self._known[key] = baselines(Ground(batch, parts), self.start)
+        return self._known[key]
+
+    def _there(self, metric: str, base: Baselines, held: Held, listed: bool) -> Baselines:
+        """Those on the held-out lists."""
+        key = metric, -1, listed
+        if key not in self._known:
+            self._known[key] = elsewhere(base, held.batch, held, self.start)
+        return self._known[key]
+
+    def _validation(self, base: Baselines, recipes: Mapping[str, Recipe]) -> Validation:
+        views = {name: self._view(recipe, base.ground.batch, None) for name, recipe in recipes.items()}
+        seen = next(iter(views.values())).batch
+        learners = {name: partial(_learnt, view, self.start, recipes[name].alpha) for name, view in views.items()}
+        return validated(base, seen, learners)
 
     def tune(
         self,
@@ -362,6 +455,7 @@ class Task:
         if self.dev:
             judged = self.dev.batch(recipe.metric, listed=recipe.base == "listed")
             held = Held.out(judged, batch.candidates.features)
+        refuse_equal(batch)
         choice = _Choice(batch.metric.higher_is_better, record)
         before = standing(batch, start.vector)
         with ExitStack() as stack:
@@ -395,6 +489,16 @@ class Task:
         if held and self.dev:
             held = Held.out(self.dev.in_units(held.batch, units), batch.candidates.features)
         return _View(recipe.stepwise, self.lists.in_units(batch, units), held, units)
+
+
+def _learnt(view: _View, start: Weights, alpha: float, batch: Batch) -> Reals:
+    """What a recipe learns from some of the lists, as it sees them; where it learns nothing, the initial weights."""
+    inside = start if view.units is None else Weights(start.features, view.units.inward(start.vector))
+    priced = replace(batch, stakes=batch.priced(alpha))
+    try:
+        return learn(view.recipe, priced, inside, inside, ignore).vector
+    except TuningError:
+        return inside.vector
 
 
 class _View(NamedTuple):
@@ -457,6 +561,23 @@ class _Judged:
         if self._in_units is None or self._in_units[0] is not units:
             self._in_units = units, units.applied(self.lists)
         return replace(batch, candidates=self._in_units[1], forms=self.forms_in_units)
+
+
+def refuse_equal(batch: Batch) -> None:
+    """Raise TuningError if no list has candidates of different costs."""
+    if not spread(batch.stakes.costs, batch.stakes.bounds):
+        raise TuningError(
+            f"in each list all candidates have the same {batch.metric.name}, so there is nothing to learn from; give "
+            "lists in which some candidates are better than others (rampion inspect)"
+        )
+
+
+def refuse_with_auto(settings: Collection[str], shards: int | None, shared: bool) -> None:
+    """Raise RecipeError on what is for one recipe, where the default chooses among several."""
+    for name in settings:
+        raise RecipeError(f"the setting {name!r} is for one recipe, and the default tries several: name a recipe too")
+    if shards is not None or shared:
+        raise RecipeError("shards are for one recipe, and the default tries several: name a recipe too")
 
 
 def refuse_shards(recipe: Recipe, shards: int | None, shared: bool) -> None:

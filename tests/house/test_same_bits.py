@@ -238,7 +238,7 @@ def _write(path: Path, records: list[dict[str, Any]]) -> None:
     path.write_text("".join(f"{json.dumps(record)}\n" for record in records))
 
 
-RAW = ["--set", "scale=none"]  # the papers' settings
+RAW = ["--set", "scale=none", "--folds", 0]  # the papers' settings
 
 
 @part
@@ -269,13 +269,16 @@ def settings(folder: Path) -> Iterator[Item]:
     start = ["--weights", folder / "initial.weights", *RAW]
     dev, both = [folder / "dev.jsonl", *start], [folder / "early.jsonl", folder / "late.jsonl", *start]
     cases = {
-        **{f"rampion, {metric}": [*dev, "--metric", metric] for metric in ("bleu", "chrf", "chrf++", "ter", "wer")},
+        **{
+            f"rampion, {metric}": [*dev, "--recipe", "rampion", "--metric", metric]
+            for metric in ("bleu", "chrf", "chrf++", "ter", "wer")
+        },
         **{f"mert, {metric}": [*dev, "--metric", metric, "--recipe", "mert"] for metric in ("chrf", "ter")},
         "mira, seed 3": [*dev, "--recipe", "mira", "--set", "seed=3"],
         "pro, seed 3": [*dev, "--recipe", "pro", "--set", "seed=3", "--set", "rounds=3"],
-        "rampion from 0": [folder / "dev.jsonl", *RAW, "--set", "rounds=3"],
-        "rampion, l2 to 0": [*dev, "--set", "origin=zero", "--set", "l2=2"],
-        "rampion, listed scores": [folder / "scored.jsonl", *RAW, "--set", "base=listed"],
+        "rampion from 0": [folder / "dev.jsonl", "--recipe", "rampion", *RAW, "--set", "rounds=3"],
+        "rampion, l2 to 0": [*dev, "--recipe", "rampion", "--set", "origin=zero", "--set", "l2=2"],
+        "rampion, listed scores": [folder / "scored.jsonl", "--recipe", "rampion", *RAW, "--set", "base=listed"],
         **{
             f"{name} in {shards} shards": [*dev, "--recipe", name, "--shards", shards]
             for name, shards in (("xbleu-rprop", 1), ("xbleu-rprop", 4), ("xbleu-lbfgs", 4), ("risk", 4))

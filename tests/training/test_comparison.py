@@ -98,7 +98,7 @@ def test_the_command_ranks_recipes_and_leaves_a_folder_for_every_run(lists, tmp_
         config = tomllib.loads((out / folder / "config.toml").read_text())
         assert config["rounds"] == 3
         events = [json.loads(line) for line in (out / folder / "events.jsonl").read_text().splitlines()]
-        assert [event["event"] for event in events] == ["round"] * 3 + ["done"]
+        assert [event["event"] for event in events] == ["round"] * 3 + ["held", "done"]
         assert (out / folder / "weights.txt").stat().st_size
     assert tomllib.loads((out / "pro.2" / "config.toml").read_text())["seed"] == 2
     table = json.loads((out / "table.json").read_text())

@@ -163,7 +163,7 @@ def test_collapsed_weights_are_refused():
 
 def test_lists_that_reach_no_reference_teach_a_perceptron_nothing():
     with pytest.raises(TuningError, match="no candidate equals a reference, so this loss has nothing to learn"):
-        tune(built({"1": [("a", {"LM": 1.0}), ("b", {"LM": 2.0})]}), [["c"]], recipe="perceptron")
+        tune(built({"1": [("a", {"LM": 1.0}), ("b", {"LM": 2.0})]}), [["b c"]], recipe="perceptron")
 
 
 def test_references_follow_their_segments():
