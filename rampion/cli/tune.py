@@ -89,8 +89,7 @@ def tune(
     """Tune weights on n-best lists with references, or in a loop with a decoder.
 
     Without --recipe a few are tried on held-out parts of the lists, and the best is kept, or a simple choice that
-    surely beats it. Several recipes (--recipe mert,risk or all), values (--set l2=1,9) or --seeds give a ranked table.
-    Weights begin at 0 without --weights, or where the bundled decoder begins, for which NBEST is text.
+    surely beats it. Several recipes (--recipe mert,risk or all), settings (l2=1,9) or --seeds give a ranked table.
     """
     from rampion.apps import tune as tuning
     from rampion.apps.decoders import LoopDecoder
@@ -99,9 +98,9 @@ def tune(
         decoder_command=decoder_command, timeout=timeout, retries=retries, system=system, blocks=blocks, lm=lm,
         counts=counts, features=features, reordering=reordering, beam=beam, options=options, threads=threads,
     )  # fmt: skip
-    recipe = recipe or ("rampion" if wanted or set_ or shards or executor or seeds else "auto")
+    usual = "rampion" if wanted or set_ or shards or executor or seeds else "auto"
     task = tuning.TuneTask(
-        lists=lists, refs=refs or [], out=out, weights=weights, recipe=recipe, policy=policy, dev=dev or [],
+        lists=lists, refs=refs or [], out=out, weights=weights, recipe=recipe or usual, policy=policy, dev=dev or [],
         settings=[*(set_ or []), *([f"metric={metric}"] if metric else [])], dev_refs=dev_refs or [],
         keep_rounds=keep_rounds, seeds=seeds, folder=folder, shards=shards, executor=executor, columns=columns or [],
         lenient=lenient, resume=resume, folds=folds, group=group,

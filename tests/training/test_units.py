@@ -156,8 +156,14 @@ def test_scores_differ_alike_in_units():
 
 
 def test_sparse_features_of_a_template_share_the_median_of_their_values():
-    hyps = [{"text": str(c), "feats": {"LM": float(c), "gap_1": 50.0 * (c + 1), "PL_2": 1.0}} for c in range(3)]
-    hyps += [{"text": "x", "feats": {"LM": 9.0, "gap_2": 2.5, "PL_3": 3.0}}]
+    feats = [
+        {"gap_1": 50.0, "PL_2": 1.0},
+        {"gap_1": 100.0, "PL_2": 1.0},
+        {"gap_2": 2.5, "PL_3": 3.0},
+        {},
+        {"PL_3": 1.0},
+    ]
+    hyps = [{"text": str(c), "feats": {"LM": float(c), **more}} for c, more in enumerate(feats)]
     lists = Candidates.from_records([{"id": "0", "hyps": hyps}])
     sizes = dict(zip(lists.features, Units.of(lists).sizes.tolist(), strict=True))
     assert (sizes["gap_1"], sizes["gap_2"], sizes["PL_2"], sizes["PL_3"]) == (50.0, 50.0, 1.0, 1.0)
