@@ -38,6 +38,18 @@ def covers(bounds: Offsets, size: int) -> bool:
     return len(bounds) > 0 and bounds[0] == 0 and bounds[-1] == size and bool((bounds[1:] >= bounds[:-1]).all())
 
 
+_RUN = 512
+
+
+def crowded(slots: NDArray[np.uint32]) -> bool:
+    """Whether a hash table that is half full at most has a run of used slots that only names made to collide explain.
+
+    Kernels refuse a name that would stand 1,024 slots from where its search begins; then this is true. Chance makes
+    runs of about 100 slots in the largest tables.
+    """
+    return len(slots) >= _RUN and bool(slots[: len(slots) // _RUN * _RUN].reshape(-1, _RUN).all(axis=1).any())
+
+
 Index = int | np.integer[Any]
 # What chooses several elements of a sequence: a slice, places, or a mark for every element.
 Selection = slice | Sequence[int] | Sequence[bool] | NDArray[np.integer[Any]] | NDArray[np.bool_]

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from rampion.decoder.models.blocks import Phrases
 
+FARTHEST = 1023  # no phrase stands farther from the slot where its search begins
+
 
 def number(
     tokens: NDArray[np.uint32],
@@ -32,11 +34,13 @@ def number(
         if phrase not in known:
             if count == len(bounds) - 1 or bounds[count] + size > room:
                 return row
-            table.words[bounds[count] : bounds[count] + size] = phrase
-            table.bounds[count + 1] = bounds[count + 1] = bounds[count] + size
             slot = home(phrase, places)
             while slots[slot]:
                 slot = (slot + 1) % places
+            if (slot - home(phrase, places)) % places > FARTHEST:
+                return row
+            table.words[bounds[count] : bounds[count] + size] = phrase
+            table.bounds[count + 1] = bounds[count + 1] = bounds[count] + size
             table.slots[slot] = slots[slot] = count + 1
             known[phrase] = count
             table.counts[0] = count = count + 1

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from rampion.decoder import _kernels
 from rampion.decoder.models.jumps import Jumps
 
-from rampion.arrays import ends
-from rampion.errors import StoreError
+from rampion.arrays import crowded, ends
+from rampion.errors import InputError, StoreError
 from rampion.formats import container
 from rampion.formats.files import FilePath, Origin
 from rampion.schema import Found, Row, Rule, Schema, below, ids_of, pieces, singles, strings
@@ -106,6 +106,11 @@ class Phrases:
 
     def _grow(self) -> None:
         """Double the array that is full: that of phrases, or that of their words."""
+        if crowded(self.slots):
+            raise InputError(
+                f"more than 500 of {len(self):,} phrases fall on one place of the table of phrases, as phrases do that "
+                "were made to collide; is this a text to trust?"
+            )
         if len(self) < len(self.bounds) - 1:
             self.words = np.concatenate([self.words, np.zeros_like(self.words)])
             return

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from rampion.store.names import Names
 
+FARTHEST = 1023  # no name stands farther from the slot where its search begins
+
 
 def intern(text: NDArray[np.uint8], bounds: NDArray[np.int64], start: int, table: Names, ids: NDArray[np.int64]) -> int:
     """Fill ids with the ids of the strings from `start` on; return how many are done: all, unless the table is full."""
@@ -33,12 +35,17 @@ def find(text: NDArray[np.uint8], bounds: NDArray[np.int64], table: Names, ids: 
         ids[row] = int(table.slots[slot_of(whole[first:last], table)]) - 1
 
 
-def slot_of(name: bytes, table: Names) -> int:
-    """The slot that holds the name, or the empty one where it belongs."""
+def home_of(name: bytes, table: Names) -> int:
+    """The slot where the search begins."""
     key = 0xCBF29CE484222325
     for byte in name:
         key = (key ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
-    slot = (key ^ (key >> 29) ^ (key >> 47)) & (len(table.slots) - 1)
+    return (key ^ (key >> 29) ^ (key >> 47)) & (len(table.slots) - 1)
+
+
+def slot_of(name: bytes, table: Names) -> int:
+    """The slot that holds the name, or the empty one where it belongs."""
+    slot = home_of(name, table)
     while place := int(table.slots[slot]):
         if table.blob[table.bounds[place - 1] : table.bounds[place]].tobytes() == name:
             break
@@ -47,7 +54,7 @@ def slot_of(name: bytes, table: Names) -> int:
 
 
 def intern_one(name: bytes, table: Names, known: dict[bytes, int]) -> int:
-    """The id of the name, a new one if need be; -1 if the table is full. `known` remembers the answers."""
+    """The id of the name, a new one if need be; -1 if the table is full, or crowded. `known` remembers answers."""
     if (answer := known.get(name)) is not None:
         return answer
     slot, count = slot_of(name, table), int(table.counts[0])
@@ -56,6 +63,8 @@ def intern_one(name: bytes, table: Names, known: dict[bytes, int]) -> int:
         return known[name]
     start = int(table.bounds[count])
     if count == len(table.bounds) - 1 or start + len(name) > len(table.blob):
+        return -1
+    if (slot - home_of(name, table)) % len(table.slots) > FARTHEST:
         return -1
     table.blob[start : start + len(name)] = list(name)
     table.bounds[count + 1] = start + len(name)

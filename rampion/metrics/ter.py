@@ -11,11 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rampion.metrics.base import NO_COLUMNS, Columns, Metric, rate
-from rampion.metrics.tokens import check, reference_count
+from rampion.metrics.tokens import check, check_lengths, reference_count
 from rampion.store.text import References, Texts
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.ter import TER
+
+
+LONGEST = 500  # words of a text: if all of them have to move, that takes about ten seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,9 @@ class Ter(Metric):
         self, texts: Texts, bounds: NDArray[np.int64], references: References, columns: Columns = NO_COLUMNS
     ) -> NDArray[np.float64]:
         check(bounds, references)
+        for who, some in (("candidate", texts), ("reference", references.texts)):
+            lengths = np.array([len(text.split()) for text in some], np.int64)
+            check_lengths(lengths, who, LONGEST, "TER", "it tries all ways to move phrases; use chrF, BLEU or WER")
         metric, strings, rows = self._sacrebleu(), list(texts), np.empty((len(texts), 2))
         for s, (start, end) in enumerate(pairwise(bounds.tolist())):
             known: dict[str, tuple[float, float]] = {}

@@ -102,6 +102,12 @@ def check(bounds: NDArray[np.int64], references: References) -> None:
         raise InputError(f"segment {empty[0]} (counted from 0) has no reference; give it one or leave the segment out")
 
 
+def check_lengths(lengths: NDArray[np.int64], who: str, most: int, metric: str, reason: str) -> None:
+    """Raise on a text of more tokens than a metric takes whose time grows with their square, or worse."""
+    for i in np.flatnonzero(lengths > most)[:1].tolist():
+        raise InputError(f"{who} {i} (counted from 0) has {lengths[i]:,} words; {metric} takes {most:,}: {reason}")
+
+
 def rounds(references: References) -> Iterator[NDArray[np.int64]]:
     """Round k gives every segment the row of its k-th reference, or of its last."""
     counts = np.diff(references.bounds)

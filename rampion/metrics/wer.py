@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 
 from rampion.errors import InputError
 from rampion.metrics.base import NO_COLUMNS, Columns, Metric, rate
-from rampion.metrics.tokens import Tokeniser, Tokens, check, reference_count, rounds, tokenised, words
+from rampion.metrics.tokens import Tokeniser, Tokens, check, check_lengths, reference_count, rounds, tokenised, words
 from rampion.store.names import Names
 from rampion.store.text import References, Texts
+
+LONGEST = 100_000  # words of a text: two of them take a second
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,9 @@ class Wer(Metric):
         known = words(names, tokenised(references.texts, self.tokeniser, self.lowercase), references.bounds)
         count = len(names)
         found = words(names, tokenised(texts, self.tokeniser, self.lowercase), bounds)
+        for who, some in (("candidate", found), ("reference", known)):
+            reason = "it compares every word with every other; use chrF or BLEU"
+            check_lengths(np.diff(some.bounds), who, LONGEST, self.name, reason)
         mine, theirs, lengths = _strings(found, count), _strings(known, count), np.diff(known.bounds)
         best = np.zeros((len(texts), 2), np.int64)
         best_rate = np.full(len(texts), np.inf)

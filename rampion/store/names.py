@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rampion import _kernels
+from rampion.arrays import crowded
 from rampion.errors import InputError
 from rampion.store.text import Texts
 
@@ -44,6 +45,11 @@ class Names:
 
     def grow(self) -> None:
         """Double what is full: the room for names, or else the room for their bytes."""
+        if crowded(self.slots):
+            raise InputError(
+                f"more than 500 of {len(self):,} names, such as {self.texts().raw(len(self) - 1)[:60]!r}, fall on one "
+                "place of the table of names, as names do that were made to collide; is this a file to trust?"
+            )
         if len(self) < len(self.bounds) - 1:
             self.blob = np.concatenate([self.blob, np.zeros_like(self.blob)])
             return

@@ -316,3 +316,15 @@ def test_sentence_bleu_has_its_golden_values(texts):
 def test_raw_bleu_without_the_brevity_penalty_has_its_golden_value():
     rows = Bleu().statistics(*inputs([([FULL], [R1])]))
     assert named("bleu:raw,nobp").segments(rows)[0] == pytest.approx(0.594604, abs=5e-7)
+
+
+@pytest.mark.parametrize(("name", "most"), [("ter", 500), ("wer", 100_000), ("cer", 100_000)])
+@pytest.mark.parametrize("who", ["candidate", "reference"])
+def test_texts_whose_comparison_would_take_for_ever_are_refused(name, most, who):
+    long = "a " * (most + 1) if name != "cer" else "a" * (most + 1)
+    texts = [["b", long], [["b"], ["b", long]]] if who == "reference" else [["b", long], [["b"], ["b"]]]
+    bad = 2 if who == "reference" else 1
+    if who == "reference":
+        texts[0] = ["b", "b"]
+    with pytest.raises(InputError, match=rf"{who} {bad} .* has {most + 1:,} words; {name.upper()} takes {most:,}: it"):
+        named(name).score(texts[0], texts[1])

@@ -7,10 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rampion import _kernels
 from rampion._core import intern as core_intern
 from rampion._core import words as core_words
 from rampion._reference import intern as reference_intern
 from rampion._reference import words as reference_words
+from rampion.errors import InputError
 from rampion.store.names import Names
 from rampion.store.text import Texts
 
@@ -101,3 +103,30 @@ def test_words_twins(items: list[str], capacity: int) -> None:
 def test_twins_promise_the_same(name: str) -> None:
     assert getattr(core_intern, name).__doc__ == getattr(reference_intern, name).__doc__
     assert core_words.words.__doc__ == reference_words.words.__doc__
+
+
+def colliding(count, slots):
+    """So many names of eight bytes whose search begins at slot 0 of a table of so many slots."""
+    keys = np.arange(count * slots * 2, dtype=np.uint64)
+    letters = keys[:, None] >> (np.uint64(4) * np.arange(8, dtype=np.uint64)) & np.uint64(15) | np.uint64(64)
+    state = np.full(len(keys), 0xCBF29CE484222325, np.uint64)
+    for column in letters.T:
+        state = (state ^ column) * np.uint64(0x100000001B3)
+    home = (state ^ state >> np.uint64(29) ^ state >> np.uint64(47)) & np.uint64(slots - 1)
+    return [bytes(row) for row in letters[np.flatnonzero(home == 0)[:count]].astype(np.uint8)]
+
+
+@pytest.mark.parametrize("twin", [False, True])
+def test_names_that_are_made_to_collide_are_refused_before_they_take_time(twin, monkeypatch):
+    if twin:
+        monkeypatch.setattr(_kernels, "intern", reference_intern.intern)
+    names = colliding(1100, 4096)
+    table = Names(2048)
+    assert table.intern_all(texts_of(names[:1024])).tolist() == list(range(1024))
+    with pytest.raises(InputError, match=r"more than 500 of 1,024 names, such as b'.*', fall on one place"):
+        table.intern_all(texts_of(names))
+    assert Names(4096).intern_all(texts_of(names)).tolist() == list(range(1100))  # there they fall on two places
+
+
+def texts_of(names):
+    return Texts(np.frombuffer(b"".join(names), np.uint8), np.arange(len(names) + 1) * 8)
