@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from collisions import colliding
 from command import good, rampion, start, write_task
 from rampion.decoder.text.language import Language
 
@@ -243,6 +244,33 @@ def inputs_spoilt(bench: Bench) -> Count:
     return Count("inputs spoilt", tried, survived, told)
 
 
+def limits_reached(bench: Bench) -> Count:
+    """Large and strange lists: most are read, and names made to collide are refused, all within a minute each."""
+    folder, told, survived = bench.folder, "", 0
+    collide = "1100 names of eight letters whose hash ends alike"
+    lists = {
+        "five million candidates": lambda file: file.writelines(
+            "".join(f"{s} ||| a ||| L= {n}\n" for n in range(100)) for s in range(50_000)
+        ),
+        "a million features": lambda file: file.write(
+            "0 ||| a ||| " + " ".join(f"f{n}= {n}" for n in range(1_000_000)) + "\n0 ||| b ||| f1= 1\n"
+        ),
+        "a name of a megabyte": lambda file: file.write(f"0 ||| a ||| {'n' * 1_000_000}= 1\n0 ||| b ||| x= 1\n"),
+        collide: lambda file: file.writelines(f"0 ||| a ||| {name}= 1\n" for name in colliding(1200, 4096)),
+    }
+    for name, write in lists.items():
+        with open(folder / "large.nbest", "w") as file:
+            write(file)
+        began = time.time()
+        code, _, err = rampion("store", "pack", folder / "large.nbest", "--out", folder / "large.store")
+        fine = code == 2 and "made to collide" in err if name == collide else code == 0
+        if fine and time.time() - began < 60:
+            survived += 1
+        else:
+            told = f"{name}: exit code {code}, {err.strip()[-80:]}"
+    return Count("limits reached", len(lists), survived, told)
+
+
 def spoilt(content: bytes, draw: random.Random) -> bytes:
     at = draw.randrange(len(content))
     kind = draw.choice(["cut", "drop", "write", "double", "swap"])
@@ -272,6 +300,7 @@ CHECKS = {
     "bits": bits_flipped,
     "journals": journals_damaged,
     "inputs": inputs_spoilt,
+    "limits": limits_reached,
 }
 
 if __name__ == "__main__":

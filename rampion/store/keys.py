@@ -15,6 +15,7 @@ KeyRow = NDArray[np.uint64]
 
 SLOT = np.dtype([("key", np.uint64), ("weight", np.float32), ("id", np.uint32)])
 ABSENT = 0xFFFFFFFF  # the id of a key that is not in the table
+MOST = ABSENT  # keys of a table
 FREQUENT = 4  # features counted at least so often are ranked; it makes their weights neighbours in memory
 
 
@@ -66,7 +67,9 @@ class Keys:
             done = _kernels.enter(keys, done, len(self.counts), self.slots, self.counts, self._size, ids)
             if done == len(keys):
                 return ids
-            self._rebuild(len(self) * 3 // 2 + 1, np.arange(len(self), dtype=np.uint32))
+            if len(self) >= MOST:
+                raise InputError(f"there are more than {MOST:,} different features; ids have no room for more")
+            self._rebuild(min(len(self) * 3 // 2 + 1, MOST), np.arange(len(self), dtype=np.uint32))
 
     def find(self, keys: KeyRow) -> Ids:
         """The id of every key, or ABSENT."""

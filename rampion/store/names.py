@@ -15,6 +15,9 @@ from rampion.store.text import Texts
 _Cell = TypeVar("_Cell", bound=np.generic)
 
 
+MOST = 1 << 31  # names of a table: the slots of twice as many hold an id + 1 in 32 bits
+
+
 class Names:
     """Distinct byte strings, numbered by first appearance.
 
@@ -53,6 +56,8 @@ class Names:
         if len(self) < len(self.bounds) - 1:
             self.blob = np.concatenate([self.blob, np.zeros_like(self.blob)])
             return
+        if len(self) >= MOST:
+            raise InputError(f"there are more than {MOST:,} different names; ids have no room for more")
         old = self.texts()
         self.__init__(2 * (len(self.bounds) - 1))  # type: ignore[misc]
         self.intern_all(old)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from collisions import colliding
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -105,17 +106,6 @@ def test_twins_promise_the_same(name: str) -> None:
     assert core_words.words.__doc__ == reference_words.words.__doc__
 
 
-def colliding(count, slots):
-    """So many names of eight bytes whose search begins at slot 0 of a table of so many slots."""
-    keys = np.arange(count * slots * 2, dtype=np.uint64)
-    letters = keys[:, None] >> (np.uint64(4) * np.arange(8, dtype=np.uint64)) & np.uint64(15) | np.uint64(64)
-    state = np.full(len(keys), 0xCBF29CE484222325, np.uint64)
-    for column in letters.T:
-        state = (state ^ column) * np.uint64(0x100000001B3)
-    home = (state ^ state >> np.uint64(29) ^ state >> np.uint64(47)) & np.uint64(slots - 1)
-    return [bytes(row) for row in letters[np.flatnonzero(home == 0)[:count]].astype(np.uint8)]
-
-
 @pytest.mark.parametrize("twin", [False, True])
 def test_names_that_are_made_to_collide_are_refused_before_they_take_time(twin, monkeypatch):
     if twin:
@@ -129,4 +119,4 @@ def test_names_that_are_made_to_collide_are_refused_before_they_take_time(twin, 
 
 
 def texts_of(names):
-    return Texts(np.frombuffer(b"".join(names), np.uint8), np.arange(len(names) + 1) * 8)
+    return Texts(np.frombuffer("".join(names).encode(), np.uint8), np.arange(len(names) + 1) * 8)
