@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from rampion.decoder.search.states import Reordering
     from rampion.formats.references import Records
+    from rampion.metrics import Metric
     from rampion.store.candidates import Candidates
     from rampion.store.features import Features, Weights
     from rampion.store.text import References, Texts
@@ -89,6 +90,22 @@ def with_target(metrics: Sequence[str] | None, target: str | None) -> list[str]:
     """The metrics, and the column that --target names."""
     column = [] if target is None else [target if "/" in target else f"metric:{target}"]
     return [*(metrics or ()), *column]
+
+
+def doubt_of(metric: Metric, references: References | None) -> str | None:
+    """What speaks against this metric of these references: BLEU of text that is plainly not tokenised."""
+    from rampion.metrics import Bleu
+    from rampion.metrics.tokens import fitting
+
+    if not isinstance(metric, Bleu) or metric.tokeniser != "none" or references is None:
+        return None
+    needed = fitting(references.texts)
+    if needed == "none":
+        return None
+    return (
+        f"the references are not tokenised, and {metric.name} counts words: --metric bleu:{needed} gives the numbers "
+        "that others report"
+    )
 
 
 def read_source(path: str, longest: int | None = None) -> Texts:

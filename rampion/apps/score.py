@@ -9,6 +9,8 @@ import numpy as np
 
 from rampion.analysis.ranking import discounted_gain, reciprocal_rank
 from rampion.apps import chosen
+from rampion.apps.inputs import doubt_of
+from rampion.console import note
 from rampion.errors import InputError
 from rampion.formats import references, texts
 from rampion.formats.files import shown
@@ -38,6 +40,9 @@ def score(outputs: Sequence[str], refs: Sequence[str], metrics: Sequence[str]) -
         if not len(output):
             raise InputError(f"{shown(path)}: holds no lines; expected a system's output, a line a segment")
         given = references.read(refs, Texts.from_strings(str(s) for s in range(len(output))), aligned=True)
+        if not found:
+            for doubt in filter(None, (doubt_of(one, given) for one in judges)):
+                note(doubt)
         bounds = np.arange(len(output) + 1)
         scores = {one.name: float(one.total_score(one.statistics(output, bounds, given).sum(axis=0))) for one in judges}
         found.append(Scored(path, scores, {one.name: one.signature(given) for one in judges}))

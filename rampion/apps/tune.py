@@ -14,6 +14,7 @@ from typing import NamedTuple
 from rampion import console
 from rampion.apps.inputs import (
     OF_DECODERS,
+    doubt_of,
     labelled,
     read_runs,
     recipes_of,
@@ -121,6 +122,8 @@ def prepare(task: TuneTask) -> Prepared:
     runs, records = read_runs(task.lists, task.lenient, task.columns)
     runs = labelled(runs, chosen.metric)
     references = references_of(segments_of(runs), records, task.refs, chosen.metric)
+    if doubt := doubt_of(metric, references):
+        console.note(doubt)
     start = weights_for(runs[0].features, task.weights, task.lenient) if task.weights else None
     held, held_references = None, None
     if task.dev:

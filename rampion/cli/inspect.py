@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import typer
@@ -12,9 +12,10 @@ from rampion import console
 from rampion.cli import app
 from rampion.cli import options as opt
 from rampion.cli.panels import LISTS
+from rampion.metrics.base import decimals
 
 if TYPE_CHECKING:
-    from rampion.analysis.inspection import Examination, FeatureRow, Finding, Scores
+    from rampion.analysis.inspection import Examination, FeatureRow, Finding, Place, Scores
 
 EXAMPLE = """
 [bold]Examples[/bold]
@@ -68,6 +69,8 @@ def _show(found: Examination) -> None:
     if found.split and counts.sparse:
         here, there = found.split.sparse_here, found.split.sparse_there
         typer.echo(f"sparse features on one side only: {here:.0%} of these lists', {there:.0%} of the others'")
+    for remark in found.notes:
+        typer.echo(textwrap.fill(remark, WIDTH, subsequent_indent="  ", break_on_hyphens=False))
     typer.echo()
     if not found.findings:
         typer.secho("nothing wrong was found", bold=True)
@@ -92,21 +95,29 @@ def _show_scores(scores: Scores) -> None:
         rows.append(("by the weights", scores.chosen))
     rows += [("at random", scores.chance), ("oracle", scores.depths[-1].oracle), ("worst", scores.depths[-1].worst)]
     typer.echo()
-    console.show([(name, value, f"{value - scores.listed:+.2f}") for name, value in rows], [scores.metric, "score", ""])
+    d = decimals(value for _, value in rows)
+    cells = [(name, f"{value:.{d}f}", f"{value - scores.listed:+.{d}f}") for name, value in rows]
+    console.show(cells, [scores.metric, "score", ""])
     console.say(scores.signature)
     typer.echo()
     console.show(
-        [(f"first {depth.k}" if depth.k else "all", depth.oracle, depth.worst) for depth in scores.depths],
+        [
+            (f"first {depth.k}" if depth.k else "all", f"{depth.oracle:.{d}f}", f"{depth.worst:.{d}f}")
+            for depth in scores.depths
+        ],
         ["candidates", "oracle", "worst"],
     )
     typer.echo()
-    console.show(
-        [
-            (ORDERS[place.order], f"{place.mean:.1f}", f"{place.median:g}", f"{place.first:.1%}")
-            for place in scores.places
-        ],
-        ["place of the best candidate", "mean", "median", "first"],
-    )
+    _show_places(scores.places)
+
+
+def _show_places(places: Sequence[Place]) -> None:
+    """Where the best candidates stand, in the lists whose candidates differ."""
+    if not places[0].lists:
+        typer.echo("no list has candidates of different cost, so none has a best one")
+        return
+    rows = [(ORDERS[one.order], f"{one.mean:.1f}", f"{one.median:g}", f"{one.first:.1%}", one.lists) for one in places]
+    console.show(rows, ["place of the best candidate", "mean", "median", "first", "lists"])
 
 
 def _show_features(found: Examination) -> None:

@@ -29,6 +29,36 @@ class Format(StrEnum):
     json = "json"
 
 
+# What a shell completes; imported only when it asks
+
+
+def _recipes(incomplete: str) -> list[str]:
+    from rampion.training.recipes import RECIPES
+
+    done, comma, last = incomplete.rpartition(",")
+    return [f"{done}{comma}{name}" for name in (*RECIPES, "all") if name.startswith(last)]
+
+
+def _metrics(incomplete: str) -> list[str]:
+    from rampion.metrics import METRICS
+
+    name, colon, options = incomplete.partition(":")
+    if not colon:
+        return [known for known in (*METRICS, "metric:") if known.startswith(name)]
+    done, comma, last = options.rpartition(",")
+    known = METRICS[name][1] if name in METRICS else {}
+    return [f"{name}:{done}{comma}{option}" for option in known if option.startswith(last)]
+
+
+def _added(incomplete: str) -> list[str]:
+    from rampion.features import MAKERS
+
+    kind, colon, option = incomplete.partition(":")
+    if colon and kind == "consensus":
+        return [f"consensus:{name}" for name in _metrics(option)]
+    return [name for name in MAKERS if name.startswith(incomplete)]
+
+
 # What several commands read: arguments without a flag
 
 NBEST = "Lists: Moses n-best, JSONL or a store; .gz and .zst too; - is stdin."
@@ -115,10 +145,14 @@ SaveWeights = Annotated[
 _REFS = "References: a file for each, line by line, or one file of lines `id ||| text`. JSONL lists may hold their own."
 Refs = Annotated[list[str] | None, Option("--refs", metavar="FILE", help=_REFS)]
 NeededRefs = Annotated[list[str], Option("--refs", metavar="FILE", help=_REFS)]
-_METRIC = "bleu[:variant or tokeniser], chrf, chrf++, ter, wer; for lists also metric:COLUMN, one of their columns."
-Metric = Annotated[str | None, Option("--metric", metavar="NAME", help=_METRIC)]
+_METRIC = (
+    "bleu[:variant or tokeniser], chrf, chrf++, ter, wer, cer; for lists also metric:COLUMN, one of their columns "
+    "(metric:COLUMN,lower if less is better), and COLUMN/COLUMN, a sum by a sum."
+)
+Metric = Annotated[str | None, Option("--metric", metavar="NAME", help=_METRIC, autocompletion=_metrics)]
 Metrics = Annotated[
-    list[str] | None, Option("--metric", metavar="NAME", help=_METRIC, show_default="bleu, and again for chrf")
+    list[str] | None,
+    Option("--metric", metavar="NAME", help=_METRIC, show_default="bleu, and again for chrf", autocompletion=_metrics),
 ]
 Target = Annotated[
     str | None,
@@ -190,9 +224,12 @@ Group = Annotated[
 # Learning
 
 _RECIPE = "An algorithm, by its name in [bold]rampion recipes[/bold]."
-Recipe = Annotated[str, Option("--recipe", "-r", metavar="NAME", help=_RECIPE)]
+Recipe = Annotated[str, Option("--recipe", "-r", metavar="NAME", help=_RECIPE, autocompletion=_recipes)]
 _USUAL = "auto, the best of a few; rampion with a decoder or --set"
-TuneRecipe = Annotated[str | None, Option("--recipe", "-r", metavar="NAME", help=_RECIPE, show_default=_USUAL)]
+TuneRecipe = Annotated[
+    str | None,
+    Option("--recipe", "-r", metavar="NAME", help=_RECIPE, show_default=_USUAL, autocompletion=_recipes),
+]
 Folds = Annotated[
     int,
     Option(
@@ -552,6 +589,7 @@ Add = Annotated[
         metavar="NAME",
         help="A feature to add, such as consensus:chrf, length, A*B or bins:A,5; [bold]rampion features[/bold] lists "
         "them. May be repeated.",
+        autocompletion=_added,
     ),
 ]
 Like = Annotated[

@@ -72,6 +72,37 @@ def tokenised(texts: Texts, tokeniser: Tokeniser, lowercase: bool) -> Texts:
     return mapped(lambda text: tokenise((text.lower() if lowercase else text).rstrip()), texts)
 
 
+_LOOSE = re.compile(r"(?<!\S)[.,!?;:](?!\S)")
+_TIGHT = re.compile(r"(?<=\w)[.,!?;:](?!\S)")
+_HAN, _KANA = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]"), re.compile("[\u3040-\u30ff]")
+WATCHED, MARKS = 2000, 10  # texts that are looked at, and the least punctuation that tells anything
+
+
+def punctuation(text: str) -> tuple[int, int]:
+    """How many punctuation marks stand alone, and how many at the end of a word."""
+    return len(_LOOSE.findall(text)), len(_TIGHT.findall(text))
+
+
+def fitting(texts: Texts) -> Tokeniser:
+    """The tokeniser that texts need: "none" if they are tokenised, or if nothing tells.
+
+    Examples
+    --------
+    >>> from rampion.metrics.tokens import fitting
+    >>> fitting(rampion.Texts.from_strings(["It rains, he said."] * 9))
+    '13a'
+    >>> fitting(rampion.Texts.from_strings(["It rains , he said ."] * 9))
+    'none'
+    """
+    text = "\n".join(texts.part(0, min(len(texts), WATCHED)))
+    han, kana = len(_HAN.findall(text)), len(_KANA.findall(text))
+    if han + kana >= MARKS and 5 * (han + kana) > len(text):
+        joined = len(text) > 4 * len(text.split())  # words of Chinese and Japanese are short
+        return "none" if not joined else "char" if 10 * kana > han else "zh"
+    loose, tight = punctuation(text)
+    return "13a" if tight >= MARKS and tight > 4 * loose else "none"
+
+
 def matches(candidates: Tokens, references: Tokens, order: int) -> NDArray[np.int64]:
     """Clipped matches of every candidate with its references, one column for each n-gram order."""
     found = np.empty((len(candidates.bounds) - 1, order), np.int64)

@@ -17,6 +17,7 @@ from sacrebleu.metrics import BLEU
 from rampion.analysis.inspection import KINDS, examine
 from rampion.errors import InputError
 from rampion.metrics import metric as named
+from rampion.metrics.tokens import fitting
 from rampion.store.candidates import Candidates
 from rampion.store.names import Names
 from rampion.store.records import rows_of
@@ -177,6 +178,62 @@ def test_clean_lists_have_none():
     assert examine(lists_of(TOY), other=lists_of(list(toy.task(3, 3 * SEGMENTS, K))[SEGMENTS:])).findings == ()
 
 
+@pytest.mark.parametrize(
+    ("change", "note"),
+    [
+        (lambda feats, s, i: feats.update(big=1e7 + i), "feature 'big' has the mean 1e+07; harmless"),
+        (lambda feats, s, i: feats.update(tiny=1e-6 * i), "times as widely as 'tiny'; harmless"),
+    ],
+)
+def test_odd_scales_are_told_and_are_no_warning(change, note):
+    records = copy.deepcopy(TOY)
+    each(change)(records)
+    found = examined(records)
+    assert found.findings == ()
+    assert len(found.notes) == 1
+    assert note in found.notes[0]
+    assert examined(TOY).notes == ()
+
+
+def test_places_count_only_lists_that_have_a_best_candidate():
+    """Labels: the first list is all wrong, the second all right, in the others the third candidate alone is right."""
+    records = [
+        {"id": str(s), "hyps": [{"text": f"{s} {i}", "feats": {"x": 1.0 * i}} for i in range(4)]} for s in range(6)
+    ]
+    for s, record in enumerate(records):
+        for i, hyp in enumerate(record["hyps"]):
+            hyp["metrics"] = {"good": int(s == 1 or (s > 1 and i == 2))}
+    lists = lists_of(records)
+    place = examine(lists, judge(lists, None, "metric:good")).scores.places[0]
+    assert (place.mean, place.median, place.first, place.lists) == (3, 3, 0, 4)
+    alike = lists_of(records[:2])
+    assert examine(alike, judge(alike, None, "metric:good")).scores.places[0].lists == 0
+
+
+SENTENCES = {
+    "13a": ("He said, it rains.", "She knew: it snows!"),
+    "zh": ("今天天气很好，我们去公园散步吧。", "他说明天会下雨，我们就不去了。"),
+    "char": ("今日はとても天気がいいですね。", "明日は雨が降るでしょうから行きません。"),
+}
+
+
+@pytest.mark.parametrize("tokeniser", SENTENCES)
+def test_text_that_is_not_tokenised_is_told_what_fits(tokeniser):
+    texts = [f"{SENTENCES[tokeniser][s % 2]}" for s in range(20)]
+    records = []
+    for s, text in enumerate(texts):
+        hyps = [{"text": one, "feats": {"x": float(i)}} for i, one in enumerate((text, text[::-1]))]
+        records.append({"id": str(s), "hyps": hyps, "refs": [text]})
+    (told,) = [one for one in examined(records).findings if one.kind == "tokenisation"]
+    assert told.sentence.endswith(f"let it tokenise (bleu:{tokeniser})")
+    for metric in (f"bleu:{tokeniser}", "chrf"):
+        assert "tokenisation" not in kinds(examined(records, metric=metric))
+    apart = [" ".join(re.findall(r"\w+|[^\w\s]", text)) for text in texts]
+    spaced = [" ".join(text) for text in texts] if tokeniser != "13a" else apart
+    assert fitting(Texts.from_strings(spaced)) == "none"
+    assert fitting(Texts.from_strings(texts)) == tokeniser
+
+
 def each(change):
     """Change the features of every candidate, given its segment and place."""
 
@@ -277,18 +334,6 @@ WRONG = {
         {},
     ),
     "leak": (leak, "leak", "feature 'oracle' correlates +1.000 with the metric within lists", {"feature": "oracle"}),
-    "huge": (
-        each(lambda feats, s, i: feats.update(big=1e7 + i)),
-        "scales",
-        "feature 'big' has the mean 1e+07",
-        {"feature": "big"},
-    ),
-    "apart": (
-        each(lambda feats, s, i: feats.update(tiny=1e-6 * i)),
-        "scales",
-        "times as widely as 'tiny'",
-        {"feature": "LM"},
-    ),
     "one candidate": (
         lambda records: cut(records, 1, 0.1),
         "ragged lists",

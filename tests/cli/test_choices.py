@@ -97,3 +97,14 @@ def test_what_cannot_be_scored_is_said(lists, arguments, sentence):
     code, _, err = rampion("score", *arguments)
     assert code == 2
     assert sentence in err
+
+
+def test_bleu_of_text_that_is_not_tokenised_is_doubted(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with open("text", "w") as file:
+        file.write("He said, it rains.\nShe knew: it snows!\n" * 8)
+    code, _, err = rampion("score", "text", "--refs", "text", "--metric", "bleu")
+    assert code == 0
+    assert "the references are not tokenised, and BLEU counts words: --metric bleu:13a" in err
+    for better in ("bleu:13a", "chrf"):
+        assert "tokenised" not in rampion("score", "text", "--refs", "text", "--metric", better).err

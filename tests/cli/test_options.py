@@ -100,3 +100,22 @@ def test_every_command_is_in_a_panel_and_in_order():
     assert all(isinstance(panel, str) for panel in panels), dict(zip(COMMANDS, panels, strict=True))
     changes = sum(one != other for one, other in pairwise(panels))
     assert changes == len(set(panels)) - 1, "the commands of a panel stand together"
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("rampion tune x --recipe soft-r", ["soft-ramp1", "soft-ramp2", "soft-ramp3"]),
+        ("rampion tune x --recipe mert,ris", ["mert,risk", "mert,risk-annealed", "mert,risk-l1"]),
+        ("rampion inspect x --metric ch", ["chrf", "chrf++"]),
+        ("rampion score x --metric bleu:13a,l", ["bleu:13a,lin-och", "bleu:13a,lc"]),
+        ("rampion features x --add consensus:ch", ["consensus:chrf", "consensus:chrf++"]),
+        ("rampion features x --add le", ["length", "letters"]),
+    ],
+)
+def test_the_shell_completes_names(words, expected):
+    command, *_ = words.split()[1:]
+    last = words.split()[-1]
+    option = next(one for name, one in PARAMETERS if name == command and words.split()[-2] in one.opts)
+    found = option.shell_complete(None, last)
+    assert {one.value for one in found} == set(expected)

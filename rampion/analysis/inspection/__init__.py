@@ -14,7 +14,15 @@ from numpy.typing import NDArray
 
 from rampion.analysis.inspection.features import FeatureRow as FeatureRow
 from rampion.analysis.inspection.features import Split as Split
-from rampion.analysis.inspection.features import moments_of, of_features, of_split, of_weights, rows_of, split_of
+from rampion.analysis.inspection.features import (
+    moments_of,
+    notes_of,
+    of_features,
+    of_split,
+    of_weights,
+    rows_of,
+    split_of,
+)
 from rampion.analysis.inspection.findings import KINDS as KINDS
 from rampion.analysis.inspection.findings import Finding as Finding
 from rampion.analysis.inspection.lists import Counts as Counts
@@ -33,7 +41,7 @@ Reals = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """The result of `examine`; findings are sorted, the worst first."""
+    """The result of `examine`; findings are sorted, the worst first, and notes tell of what does no harm."""
 
     counts: Counts
     diversity: Diversity
@@ -41,6 +49,7 @@ class Examination:
     features: tuple[FeatureRow, ...]
     split: Split | None
     findings: tuple[Finding, ...]
+    notes: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -83,7 +92,7 @@ def examine(
     findings.sort(key=lambda finding: KINDS.index(finding.kind))
     rows = rows_of(lists, moments, weights, top)
     counts, diversity = counts_of(candidates, distinct), diversity_of(lists, distinct)
-    return Examination(counts, diversity, scores, rows, split, tuple(findings))
+    return Examination(counts, diversity, scores, rows, split, tuple(findings), tuple(notes_of(lists, moments)))
 
 
 def _filled(candidates: Candidates) -> Candidates:

@@ -17,7 +17,8 @@ Reals = NDArray[np.float64]
 Sums = tuple[Reals, Reals, Reals, Reals, Reals]
 
 LEAK = 0.98  # a correlation within lists that only a feature computed from the references reaches
-HUGE, APART = 1e6, 1e4  # a mean, and a ratio of standard deviations, with which gradient methods fail
+HUGE, APART = 1e6, 1e4  # a mean, and a ratio of standard deviations, that one should know of
+UNITS = "harmless: recipes see features in units of their spread, unless --set scale=none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,22 +159,21 @@ def of_features(lists: Candidates, moments: Moments) -> Iterator[Finding]:
             "references, which no test will have; leave it out",
             feature=names[j],
         )
+
+
+def notes_of(lists: Candidates, moments: Moments) -> Iterator[str]:
+    """What looks odd and does no harm: recipes see features in units of their spread within lists."""
+    names = lists.features.names
     for j in np.flatnonzero(np.abs(moments.mean) > HUGE).tolist():
-        yield Finding(
-            "scales",
-            f"feature {names[j]!r} has the mean {moments.mean[j]:.3g}; bring it near 1, or no step size fits",
-            feature=names[j],
-        )
+        yield f"feature {names[j]!r} has the mean {moments.mean[j]:.3g}; {UNITS}"
     spread = np.sqrt(moments.inner[: lists.features.width])
     varied = np.flatnonzero(spread)
     if len(varied):
         small, large = int(varied[spread[varied].argmin()]), int(spread.argmax())
         if spread[large] > APART * spread[small]:
-            yield Finding(
-                "scales",
+            yield (
                 f"within lists feature {names[large]!r} spreads {spread[large] / spread[small]:.2g} times as widely as "
-                f"{names[small]!r}; scale them alike, or no step size fits both",
-                feature=names[large],
+                f"{names[small]!r}; {UNITS}"
             )
 
 

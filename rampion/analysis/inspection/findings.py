@@ -19,7 +19,6 @@ KINDS = (
     "lengths",
     "nothing to learn",
     "one-sided features",
-    "scales",
     "empty hypotheses",
     "empty lists",
     "identical references",

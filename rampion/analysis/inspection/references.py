@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rampion.analysis.inspection.findings import ENOUGH, Finding, count
 from rampion.metrics import Bleu, Chrf, Metric, Ter
-from rampion.metrics.tokens import Tokeniser, mapped, rounds
+from rampion.metrics.tokens import Tokeniser, fitting, mapped, punctuation, rounds
 from rampion.store.candidates import Candidates
 from rampion.store.names import Names
 from rampion.store.text import References, Texts
@@ -22,8 +22,6 @@ Rows = NDArray[np.int64]
 WATCHED = 5000  # segments that are compared with the references of other segments
 COLUMNS = 8  # references of a segment that are checked one by one
 
-_LOOSE = re.compile(r"(?<!\S)[.,!?;:](?!\S)")
-_TIGHT = re.compile(r"(?<=\w)[.,!?;:](?!\S)")
 _PIECE = re.compile(r"@@(?!\S)|(?<!\S)▁")
 
 
@@ -38,6 +36,8 @@ def of_references(metric: Metric, lists: Candidates, references: References) -> 
         yield from _casing(first, references, tokeniser)
     if tokeniser == "none":
         yield from _tokenisation(first, references)
+    if isinstance(metric, Bleu) and tokeniser == "none":
+        yield from _untokenised(first, references)
     _, ratio = _bleu(first, references, tokeniser)
     if len(first) >= ENOUGH and not 0.8 <= ratio <= 1.25:
         yield Finding(
@@ -177,14 +177,24 @@ def _casing(first: Texts, references: References, tokeniser: Tokeniser) -> Itera
             )
 
 
+def _untokenised(first: Texts, references: References) -> Iterator[Finding]:
+    """BLEU of words that punctuation sticks to, or of whole sentences without blanks, is not what others report."""
+    needed = fitting(references.texts)
+    if needed != "none" and fitting(first) == needed:
+        yield Finding(
+            "tokenisation",
+            f"neither the hypotheses nor the references are tokenised, and BLEU counts words: let it tokenise "
+            f"(bleu:{needed})",
+        )
+
+
 def _tokenisation(first: Texts, references: References) -> Iterator[Finding]:
     """Findings about tokenisation: separate punctuation, or subword marks, on one side only."""
     sides = {"hypotheses": "\n".join(first), "references": "\n".join(references.texts)}
-    loose, tight, pieces = (
-        {side: len(mark.findall(text)) for side, text in sides.items()} for mark in (_LOOSE, _TIGHT, _PIECE)
-    )
-    marks = {side: loose[side] + tight[side] for side in sides}
-    alone = {side: loose[side] / max(marks[side], 1) for side in sides}
+    pieces = {side: len(_PIECE.findall(text)) for side, text in sides.items()}
+    found = {side: punctuation(text) for side, text in sides.items()}
+    marks = {side: sum(both) for side, both in found.items()}
+    alone = {side: loose / max(marks[side], 1) for side, (loose, _) in found.items()}
     for side, other in (("hypotheses", "references"), ("references", "hypotheses")):
         if min(marks.values()) >= ENOUGH and alone[side] > alone[other] + 0.5:
             yield Finding(

@@ -29,12 +29,16 @@ class Depth:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The ranks, from 1, of the best candidates in an order of the lists, and how often they are first."""
+    """The ranks, from 1, of the best candidates in an order of the lists, and how often they are first.
+
+    Only lists count in which candidates differ in cost; of the others every candidate is as good as the first.
+    """
 
     order: str
     mean: float
     median: float
     first: float
+    lists: int  # 0: then there are no ranks
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +90,10 @@ def _place(name: str, scores: Reals, stakes: Stakes) -> Place:
     best = costs == np.repeat(np.minimum.reduceat(costs, starts), sizes)
     ranks = np.arange(1, len(costs) + 1) - np.repeat(starts, sizes)
     places = np.minimum.reduceat(np.where(best, ranks, stakes.longest), starts)
-    return Place(name, float(places.mean()), float(np.median(places)), float((places == 1).mean()))
+    places = places[np.maximum.reduceat(costs, starts) > np.minimum.reduceat(costs, starts)]
+    if not len(places):
+        return Place(name, 0.0, 0.0, 0.0, 0)
+    return Place(name, float(places.mean()), float(np.median(places)), float((places == 1).mean()), len(places))
 
 
 def of_stakes(lists: Candidates, stakes: Stakes) -> Iterator[Finding]:
