@@ -9,6 +9,7 @@ from os.path import exists
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rampion.analysis.significance import (
     Bootstrapped,
@@ -25,12 +26,13 @@ from rampion.errors import InputError
 from rampion.formats import references, texts
 from rampion.metrics import Metric
 from rampion.metrics import metric as named
-from rampion.metrics.base import Statistics
 from rampion.store.text import References, Texts
 
 METRICS = "bleu", "chrf"
 
-Judged = tuple[Metric, References, Sequence[Statistics]]  # a metric, and by it the statistics of every system
+Reals = NDArray[np.float64]
+
+Judged = tuple[Metric, References, Sequence[Reals]]  # a metric, and by it the statistics of every system
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,8 +102,7 @@ def _outputs(systems: dict[str, list[str]], task: CompareTask) -> Iterator[Judge
     outputs, truth = _read(systems, task.refs)
     cuts = np.cumsum([len(runs) for runs in systems.values()])[:-1]
     for judge in metrics:
-        parts: list[Statistics] = list(np.split(_statistics(judge, outputs, truth), cuts))
-        yield judge, truth, parts
+        yield judge, truth, np.split(_statistics(judge, outputs, truth), cuts)
 
 
 def _chosen(systems: dict[str, list[str]], task: CompareTask) -> Iterator[Judged]:
@@ -109,8 +110,9 @@ def _chosen(systems: dict[str, list[str]], task: CompareTask) -> Iterator[Judged
     given = chosen.given(task.lists, task.refs, task.metrics or METRICS, task.lenient)
     choices = {run: chosen.choice(run, given.lists, task.lenient) for runs in systems.values() for run in runs}
     for one in given.judged:
-        rows: list[Statistics] = [
-            np.stack([one.statistics(run, choices[run]) for run in runs]) for runs in systems.values()
+        rows = [
+            np.stack([one.statistics(run, choices[run]) for run in runs]).astype(np.float64)
+            for runs in systems.values()
         ]
         yield one.judge.metric, one.judge.references, rows
 
@@ -145,18 +147,15 @@ def _read(systems: dict[str, list[str]], refs: Sequence[str]) -> tuple[list[Text
     return outputs, references.read(refs, Texts.from_strings(f"line {n + 1}" for n in range(count)))
 
 
-def _statistics(metric: Metric, outputs: Sequence[Texts], references: References) -> Statistics:
+def _statistics(metric: Metric, outputs: Sequence[Texts], references: References) -> Reals:
     """[outputs, segments, width]; the outputs are the candidates of a segment, so that references count once."""
     count, segments = len(outputs), len(references)
     order = np.arange(count * segments).reshape(count, segments).T.ravel()
     rows = metric.statistics(Texts.join(outputs).take(order), count * np.arange(segments + 1), references)
-    found: Statistics = rows.reshape(segments, count, -1).transpose(1, 0, 2)
-    return found
+    return rows.reshape(segments, count, -1).transpose(1, 0, 2).astype(np.float64)
 
 
-def _tested(
-    metric: Metric, systems: dict[str, list[str]], rows: Sequence[Statistics], task: CompareTask
-) -> list[Tested]:
+def _tested(metric: Metric, systems: dict[str, list[str]], rows: Sequence[Reals], task: CompareTask) -> list[Tested]:
     """What there is to report of every system; its difference is from the first."""
     found: list[Tested] = []
     against = randomisation if task.test == "ar" else paired_bootstrap

@@ -34,7 +34,7 @@ def score(outputs: Sequence[str], refs: Sequence[str], metrics: Sequence[str]) -
     """The scores of every output."""
     if not refs:
         raise InputError("outputs need references: name them with --refs, or lists with --from")
-    judges, found = [named(name) for name in metrics or METRICS], []
+    judges, found = [named(name) for name in metrics or METRICS], list[Scored]()
     for path in outputs:
         output = texts.read(path)
         if not len(output):

@@ -29,6 +29,7 @@ from rampion.analysis.inspection.lists import Counts as Counts
 from rampion.analysis.inspection.lists import Diversity as Diversity
 from rampion.analysis.inspection.lists import counts_of, distinct_of, diversity_of, of_lists, text_ids
 from rampion.analysis.inspection.references import of_references
+from rampion.analysis.inspection.scores import Place as Place
 from rampion.analysis.inspection.scores import Scores as Scores
 from rampion.analysis.inspection.scores import of_stakes, scores_of
 from rampion.errors import InputError
