@@ -191,8 +191,7 @@ def perform(task: Task, name: str, place: Place, topic: str) -> None:
     worker = distributed.get_worker()
     try:
         if place.shared:
-            inputs = {role: place.blob(blob) for role, blob in task.inputs}
-            answer = performed(task, name, place, inputs, place.result(name))
+            answer = performed(task, name, place, place.result(name))
         else:
             why = f"does not see {place.folder}; name a folder that all workers share (--run)"
             answer = Answer("refused", name, why)

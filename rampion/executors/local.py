@@ -58,8 +58,7 @@ class Local:
     def _work(self, name: str) -> None:
         place, take = self.workspace.place, self.tasks[name].get
         for task in iter(take, None):
-            inputs = {role: place.blob(blob) for role, blob in task.inputs}
-            self.events.put(Answered(name, performed(task, task.name, place, inputs, place.result(task.name))))
+            self.events.put(Answered(name, performed(task, task.name, place, place.result(task.name))))
 
 
 def drained(waiting: queue.Queue[Event], seconds: float) -> list[Event]:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from rampion import __version__, _kernels
-from rampion.errors import RampionError
+from rampion.errors import InputError, RampionError
 
 # The function of a task: (input files by role, settings, span of segments, path of the result). It raises RampionError
 # if the input is wrong.
@@ -70,10 +70,35 @@ class Place(NamedTuple):
     def blob(self, name: str) -> Path:
         return Path(self.folder, "blobs", name)
 
+    def proved(self, name: str) -> Path:
+        """The blob. One that is a link leads to a file of others, whose content must be what the name says."""
+        blob = self.blob(name)
+        if blob.is_symlink():
+            try:
+                found = os.stat(blob)
+            except OSError as error:
+                raise InputError(f"{os.readlink(blob)}: cannot be read: {error.strerror}") from error
+            seen = (str(blob), found.st_ino, found.st_size, found.st_mtime_ns)
+            if seen not in _PROVED:
+                if fingerprint(blob) != name:
+                    raise InputError(f"{os.readlink(blob)}: has changed since the run took it; put it back, and go on")
+                _PROVED.add(seen)
+        return blob
+
     def result(self, name: str) -> Path:
         return Path(self.folder, "results", name)
 
 
+def fingerprint(path: Path) -> str:
+    """The name of a file's content: the first 32 hexadecimal digits of its SHA-256."""
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()[:32]
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+_PROVED = set[tuple[str, int, int, int]]()  # files whose content this process knows: path, inode, size and time
 _LOCK = threading.Lock()
 _KEPT: dict[str, dict[Callable[[], Any], Any]] = {}  # what `kept` caches, by the folder of the results
 
@@ -114,7 +139,7 @@ class Answer(NamedTuple):
     seconds: float = 0.0
 
 
-def performed(task: Task, name: str, place: Place, inputs: Mapping[str, Path], out: Path) -> Answer:
+def performed(task: Task, name: str, place: Place, out: Path) -> Answer:
     """Run the task in this process, unless its result exists, and return the answer. Other versions are refused."""
     if (place.version, place.kernels) != (__version__, _kernels.NAME):
         found, wanted = (f"Rampion {v} with {k} kernels" for v, k in ((__version__, _kernels.NAME), place[2:]))
@@ -124,6 +149,7 @@ def performed(task: Task, name: str, place: Place, inputs: Mapping[str, Path], o
         if not out.exists():
             module, _, function = task.work.partition(":")
             work: Work = getattr(import_module(module), function)
+            inputs = {role: place.proved(blob) for role, blob in task.inputs}
             work(inputs, json.loads(task.settings), task.span, out)
     except RampionError as error:
         if isinstance(error.__cause__, OSError):

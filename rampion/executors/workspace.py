@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import secrets
 import shutil
 from collections.abc import Callable, Collection
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 from rampion.errors import InputError
 from rampion.executors.journal import Journal
-from rampion.executors.tasks import Place
-from rampion.formats.files import replacing
+from rampion.executors.tasks import Place, fingerprint
+from rampion.formats.files import replacing, swept
 
 
 class Workspace:
@@ -25,8 +23,7 @@ class Workspace:
         try:
             for part in ("blobs", "results"):
                 (self.path / part).mkdir(parents=True, exist_ok=True)
-            for left in self.path.rglob(".*.part"):
-                left.unlink()
+            swept(self.path)
         except OSError as error:
             raise InputError(f"{path}: cannot be a folder to work in: {error.strerror}; name another") from error
         with replacing(self.path / "token") as file:
@@ -53,12 +50,15 @@ class Workspace:
         return self.made(partial(_linked, path), lasting=True)
 
     def known(self, path: Path) -> str:
-        """Make an existing file a lasting blob, by a symbolic link, and return its name."""
-        name = fingerprint(path)
-        if not (blob := self.place.blob(name)).exists():
-            with suppress(FileNotFoundError):
-                blob.unlink()  # a dangling link
-            blob.symlink_to(path.absolute())
+        """Make an existing file a lasting blob, by a symbolic link, and return its name.
+
+        A link that is there may lead to a file that has another content by now, so it is always made anew.
+        """
+        name, draft = fingerprint(path), self.path / "blobs" / f".{secrets.token_hex(6)}.part"
+        blob = self.place.blob(name)
+        if blob.is_symlink() or not blob.exists():
+            draft.symlink_to(path.absolute())
+            os.replace(draft, blob)
         self.lasting.add(name)
         return name
 
@@ -76,12 +76,3 @@ def _linked(path: Path, to: Path) -> None:
         os.link(path.resolve(), to)
     except OSError:
         shutil.copyfile(path, to)
-
-
-def fingerprint(path: Path) -> str:
-    """The name of a file's content: the first 32 hexadecimal digits of its SHA-256."""
-    try:
-        with open(path, "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()[:32]
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error

@@ -135,7 +135,7 @@ def test_a_thread_that_does_not_answer_is_left_alone(tmp_path):
 
 def test_another_version_is_refused_with_both(tmp_path):
     place = Workspace(tmp_path).place._replace(version="9.9")
-    answer = performed(errands.tasks(1)[0], "out", place, {}, tmp_path / "out")
+    answer = performed(errands.tasks(1)[0], "out", place, tmp_path / "out")
     assert answer.kind == "refused"
     assert "has Rampion 0.1.0" in answer.message
     assert "the run is of Rampion 9.9" in answer.message
@@ -185,7 +185,7 @@ class Simulated:
             self.done.append(Answered(name, Answer("trouble", tasks.popleft().name, "no space left")))
         else:
             task = tasks.popleft()
-            answer = performed(task, task.name, self.workspace.place, {}, self.workspace.place.result(task.name))
+            answer = performed(task, task.name, self.workspace.place, self.workspace.place.result(task.name))
             if fault == "flips":
                 path = self.workspace.place.result(task.name)
                 path.write_bytes(path.read_bytes()[:-1])
@@ -375,3 +375,35 @@ def test_nothing_is_left_running(tmp_path):
     before = threading.active_count()
     answers(Workspace(tmp_path), errands.tasks(3))
     assert threading.active_count() == before
+
+
+def test_a_link_to_a_file_that_was_overwritten_is_made_anew(tmp_path):
+    """The same content lies elsewhere, and the file that the name has led to holds something else by now."""
+    room = Workspace(tmp_path / "room")
+    (tmp_path / "one").write_text("content")
+    name = room.known(tmp_path / "one")
+    (tmp_path / "two").write_text("content")
+    (tmp_path / "one").write_text("another")
+    assert room.known(tmp_path / "two") == name
+    assert room.place.proved(name).read_text() == "content"
+    assert room.known(tmp_path / "one") != name
+
+
+@pytest.mark.parametrize("gone", [False, True])
+def test_a_file_that_is_overwritten_while_workers_read_it_stops_the_run(tmp_path, gone):
+    room = Workspace(tmp_path / "room")
+    container.write(tmp_path / "more", "more", {"more": np.ones(1)}, {})
+    tasks = errands.tasks(4, inputs=[("more", room.known(tmp_path / "more"))])
+    with Coordinator(Local(1), room) as coordinator:
+        answers = coordinator.answers(Job("squares"), tasks, errands.read)
+        first = next(answers)
+        container.write(tmp_path / "more", "more", {"more": np.zeros(1)}, {})
+        why = "has changed since the run took it; put it back, and go on"
+        if gone:
+            (tmp_path / "more").unlink()
+            why = "cannot be read: No such file or directory"
+        for path in (room.path / "results").iterdir():
+            path.unlink()  # what was done before the file has changed
+        with pytest.raises(InputError, match=f"more: {why}"):
+            list(coordinator.answers(Job("squares"), tasks, errands.read))
+    assert first is not None

@@ -219,8 +219,7 @@ class Fake:
             self.events += [Lost("w"), Joined("w", 1)]
             return
         place = self.workspace.place
-        inputs = {role: place.blob(blob) for role, blob in task.inputs}
-        self.events.append(Answered("w", performed(task, task.name, place, inputs, place.result(task.name))))
+        self.events.append(Answered("w", performed(task, task.name, place, place.result(task.name))))
 
     def receive(self, seconds):
         events, self.events = self.events, []
