@@ -20,7 +20,9 @@ from rampion.errors import InputError, RecipeError
 from rampion.formats import references
 from rampion.metrics import needs_references
 from rampion.protocols import Decoder
+from rampion.runs.folder import RunFolder
 from rampion.runs.lists_run import ListRun
+from rampion.runs.lock import owned
 from rampion.store.features import Weights
 from rampion.store.text import Texts
 from rampion.training.loop import Judged, ListIteration, answer, train
@@ -50,6 +52,11 @@ class Looped(NamedTuple):
 
 def loop(task: TuneTask, wanted: LoopDecoder, show: Show) -> Looped:
     """Decode, learn, and decode again; every iteration is shown."""
+    with owned(task.out, console.note):
+        return _loop(task, wanted, show)
+
+
+def _loop(task: TuneTask, wanted: LoopDecoder, show: Show) -> Looped:
     refuse_for_lists(task)
     chosen = changed(looped(recipe_named(task.recipe, "lists")), task.settings, barred=())
     if task.policy:
@@ -72,6 +79,8 @@ def loop(task: TuneTask, wanted: LoopDecoder, show: Show) -> Looped:
         facts = {"text": _print(text, held), "first weights": fingerprint(*start.features.names.arrays, start.vector)}
         config = wanted.asked() | _asked(task) | chosen.settings()
         given = task.out, config, _inputs(task), facts | {"decoder": identity}, told
+        if task.force:
+            RunFolder(task.out).clear()
         run = ListRun.resume(*given, free=FREE) if task.resume else ListRun.begin(*given)
         decoder: Decoder = found
         if task.executor:

@@ -20,6 +20,7 @@ from rampion.executors import Coordinator
 from rampion.protocols import KeyedDecoder
 from rampion.report.charts import check_name, write_lines
 from rampion.runs.folder import RunFolder
+from rampion.runs.lock import owned
 from rampion.runs.sets_run import SetRun
 from rampion.threads import processors
 from rampion.training.memory import need
@@ -64,6 +65,7 @@ class TrainTask:
     executor: str | None = None
     curves: Path | None = None
     resume: bool = False
+    force: bool = False
 
     def chosen(self) -> Recipe:
         """The recipe with its settings."""
@@ -96,6 +98,11 @@ class Trained(NamedTuple):
 
 def train(task: TrainTask, show: Show) -> Trained:
     """Learn from relevant sets until the run has all iterations; every one is shown, also those done before."""
+    with owned(task.out, console.note):
+        return _train(task, show)
+
+
+def _train(task: TrainTask, show: Show) -> Trained:
     if task.curves:
         check_name(task.curves)
     chosen, order = task.chosen(), order_of(task.reordering)
@@ -106,7 +113,7 @@ def train(task: TrainTask, show: Show) -> Trained:
     features = ",".join([*(name for name in fixed if name not in task.features.split(",")), task.features])
     policy = cast("RelevantSets", chosen.policy)
     Frozen.of(policy, features_of(features)[0], fixed, frozen)
-    if not task.resume:
+    if not task.resume and not task.force:
         RunFolder(task.out).refuse_begun()
     home = task.system or task.out / "system"
     with console.progress() as watch:
@@ -126,6 +133,8 @@ def train(task: TrainTask, show: Show) -> Trained:
             show(row)
 
         given = task.out, task.asked(features, threads) | chosen.settings(), _files(task.corpus), facts, record
+        if task.force:
+            RunFolder(task.out).clear()
         run = SetRun.resume(*given, free=FREE) if task.resume else SetRun.begin(*given)
         decoder: KeyedDecoder = keyed
         coordinator: Coordinator | None = None

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import glob
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
@@ -30,6 +31,7 @@ from rampion.formats.files import replacing
 from rampion.metrics import Metric
 from rampion.metrics import metric as named
 from rampion.runs.folder import RunFolder, fingerprint
+from rampion.runs.lock import owned
 from rampion.store.candidates import Candidates
 from rampion.store.features import Weights
 from rampion.training.comparison import Trial, ranked
@@ -65,6 +67,7 @@ class TuneTask:
     resume: bool = False
     folds: int = FOLDS
     group: str | None = None
+    force: bool = False
 
     def asked(self) -> dict[str, object]:
         """What a run folder keeps of the options."""
@@ -119,6 +122,8 @@ def prepare(task: TuneTask) -> Prepared:
         raise RecipeError(f"--shards {task.shards}: is for one recipe at a time, with one value of every setting")
     metric = named(chosen.metric)
     policy_named(task.policy or MERGE)
+    if not task.force:
+        _refuse_others(task, recipes, several=bool(seeds) or len(recipes) > 1)
     runs, records = read_runs(task.lists, task.lenient, task.columns)
     runs = labelled(runs, chosen.metric)
     references = references_of(segments_of(runs), records, task.refs, chosen.metric)
@@ -153,6 +158,28 @@ def groups_of(runs: Sequence[Candidates], column: str | None) -> list[str] | Non
     return [found.get(name, "") for name in segments_of(runs)]
 
 
+@contextmanager
+def claimed(task: TuneTask) -> Iterator[None]:
+    """The folder of the run, which nobody else writes meanwhile."""
+    with owned(task.out, console.note):
+        yield
+
+
+def _refuse_others(task: TuneTask, recipes: dict[str, Recipe], several: bool) -> None:
+    """Refuse folders of other runs. Of several recipes each has folders of its own."""
+    for name, recipe in recipes.items():
+        paths = [task.out / name, *task.out.glob(f"{glob.escape(name)}.*")] if several else [task.out]
+        config = task.asked() | {"recipe": name.partition(",")[0]} | _settings(recipe)
+        free = {"executor", *((*OF_DECODERS, "seed") if several else ())}
+        for folder in map(RunFolder, filter(Path.is_dir, paths)):
+            folder.refuse_other(config, task.inputs(), free)
+
+
+def _settings(recipe: Recipe) -> dict[str, object]:
+    """Without those that lists from files leave without effect."""
+    return {name: value for name, value in recipe.settings().items() if name not in OF_DECODERS}
+
+
 class TunedRun(NamedTuple):
     """The answer of one run on lists, its facts for machines, and what should make one look twice."""
 
@@ -171,8 +198,8 @@ def tune(ready: Prepared, show: Show) -> TunedRun:
     @cache
     def folder() -> RunFolder:
         """Made with the first round, when the input has proved good."""
-        settings = {name: value for name, value in chosen.settings().items() if name not in OF_DECODERS}
-        return RunFolder.begin(task.out, task.asked() | settings, task.inputs())
+        RunFolder(task.out).clear()
+        return RunFolder.begin(task.out, task.asked() | _settings(chosen), task.inputs())
 
     def record(row: Round, reached: Weights) -> None:
         folder().round(row)
@@ -270,6 +297,7 @@ def compare(ready: Prepared) -> Compared:
     def records(label: str, recipe: Recipe) -> Record:
         name = label.partition(",")[0].partition(".")[0]
         config = {**task.asked(), "recipe": name} | recipe.settings()
+        RunFolder(task.out / label).clear()
         folders[label] = folder = RunFolder.begin(task.out / label, config, (), read)
 
         def record(row: Round, reached: Weights) -> None:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from rampion import console
 from rampion.executors import Coordinator, Workspace, named
+from rampion.runs.lock import owned
 
 SHARDS = "shards"  # the folder in that of a run
 
@@ -24,12 +25,15 @@ class Team(NamedTuple):
 def team(spec: str, run: Path) -> Iterator[Team]:
     """The executor that a specification names, at work in the folder of a run; finished shards outlive an error."""
     executor, patience, size = named(spec)
-    room = Workspace(run / SHARDS)
-    with Coordinator(executor, room, patience) as coordinator:
-        for number in room.journal.damaged():
-            console.note(f"{room.journal.path}:{number}: is damaged, and passed over; what it told of is made again")
-        yield Team(coordinator, size)
-    room.lasting.clear()
-    room.keep([], [])
+    with owned(run, console.note):
+        room = Workspace(run / SHARDS)
+        with Coordinator(executor, room, patience) as coordinator:
+            for number in room.journal.damaged():
+                console.note(
+                    f"{room.journal.path}:{number}: is damaged, and passed over; what it told of is made again"
+                )
+            yield Team(coordinator, size)
+        room.lasting.clear()
+        room.keep([], [])
     for told in coordinator.skipped:
         console.note(f"went on without {told}")

@@ -300,6 +300,7 @@ Shards = Annotated[
     ),
 ]
 Resume = Annotated[bool, Option("--resume", metavar="", help="Continue the run in this folder.")]
+Force = Annotated[bool, Option("--force", metavar="", help="Overwrite the run that is in this folder.")]
 _ITERATIONS = "How often to decode the text and learn from it."
 Iterations = Annotated[int, Option("--iterations", min=1, metavar="N", help=_ITERATIONS)]
 OwnIterations = Annotated[int | None, Option("--iterations", min=1, metavar="N", help=_ITERATIONS, show_default="30")]

@@ -62,6 +62,7 @@ def train(
     executor: opt.Executor = None,
     curves: opt.Curves = None,
     resume: opt.Resume = False,
+    force: opt.Force = False,
     as_json: opt.Json = False,
 ) -> None:
     """Learn weights of millions of features from parallel text, by decoding it again and again.
@@ -79,7 +80,7 @@ def train(
         corpus=corpus, out=out, recipe=recipe, features=features, reordering=reordering or "swap", fixed=fixed or [],
         base=base, settings=set_ or [], iterations=iterations, k=k, seed=seed, shards=shards, window=window,
         pairs=pairs, beam=beam or 100, options=options or 20, system=system, pair=pair, least=least, memory=memory,
-        threads=threads, executor=executor, curves=curves, resume=resume,
+        threads=threads, executor=executor, curves=curves, resume=resume, force=force,
     )  # fmt: skip
     found = training.train(task, lambda row: live.row(_cells(row)))
     if as_json:

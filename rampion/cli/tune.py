@@ -85,6 +85,7 @@ def tune(
     options: opt.BlockOptions = None,
     threads: opt.Threads = None,
     resume: opt.Resume = False,
+    force: opt.Force = False,
 ) -> None:
     """Tune weights on n-best lists with references, or in a loop with a decoder.
 
@@ -103,11 +104,16 @@ def tune(
         lists=lists, refs=refs or [], out=out, weights=weights, recipe=recipe or usual, policy=policy, dev=dev or [],
         settings=[*(set_ or []), *([f"metric={metric}"] if metric else [])], dev_refs=dev_refs or [],
         keep_rounds=keep_rounds, seeds=seeds, folder=folder, shards=shards, executor=executor, columns=columns or [],
-        lenient=lenient, resume=resume, folds=folds, group=group,
+        lenient=lenient, resume=resume, force=force, folds=folds, group=group,
     )  # fmt: skip
-    if wanted:
-        _tune_in_a_loop(task, wanted, as_json)
-    elif (ready := tuning.prepare(task)).several:
+    with tuning.claimed(task):
+        _tune_in_a_loop(task, wanted, as_json) if wanted else _tune_on_lists(task, as_json)
+
+
+def _tune_on_lists(task: TuneTask, as_json: bool) -> None:
+    from rampion.apps import tune as tuning
+
+    if (ready := tuning.prepare(task)).several:
         _show_comparison(tuning.compare(ready), as_json)
     else:
         _show_run(tuning.tune(ready, _rounds(as_json)), as_json)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import re
 import secrets
 import sys
 import zlib
@@ -32,6 +33,8 @@ _BOM = b"\xef\xbb\xbf"
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 # Four bytes of zstd can stand for 128 KiB, so a packed piece of this size becomes 64 MiB at most.
 _PIECE = 2048
+_PART = re.compile(r"\..*[0-9a-f]{12}\.part")  # temporary names
+_WRITTEN = ("weights", "lists", "sets", "system", "shards", "blobs", "results")  # parts of runs that are folders
 
 
 @dataclass(slots=True)
@@ -203,9 +206,11 @@ def _stream(path: FilePath) -> int | None:
 
 def swept(folder: Path) -> None:
     """Remove what a killed process has not finished writing; nobody else may be writing in this folder."""
-    for left in folder.rglob(".*.part"):
-        with suppress(OSError):
-            left.unlink()
+    for where in (folder, *(folder / name for name in _WRITTEN)):
+        for left in where.rglob(".*.part") if where != folder else where.glob(".*.part"):
+            if _PART.fullmatch(left.name):
+                with suppress(OSError):
+                    left.unlink()
 
 
 def _sync(folder: Path) -> None:

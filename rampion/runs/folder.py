@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import platform
+import shutil
 import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
@@ -18,13 +19,23 @@ from rampion import __version__, _kernels
 from rampion.errors import InputError
 from rampion.formats import toml
 from rampion.formats import weights as weight_files
-from rampion.formats.files import replacing, swept
+from rampion.formats.files import replacing
 from rampion.runs import door
 from rampion.store.features import Weights
 from rampion.training.loop import Round
 from rampion.training.memory import peak
 
 MANY = 100_000  # so many weights stand in a binary file, which is read ten times as fast as text
+FILES = (
+    "manifest.json",
+    "config.toml",
+    "events.jsonl",
+    "weights.txt",
+    "weights.bin",
+    "weights.last.txt",
+    "weights.last.bin",
+)
+OTHERWISE = "name another folder, or overwrite it (--force)"
 PACKAGES = ("numpy", "scipy", "sacrebleu", "rapidfuzz", "cython")
 
 
@@ -66,13 +77,15 @@ class RunFolder:
         if not folder.begun:
             return cls.begin(path, config, inputs, facts)
         folder.prove(config, facts, free)
-        swept(path)
         return folder
 
     def refuse_begun(self) -> None:
         """Raise InputError if the folder holds a run with results."""
         if self.holds_results:
-            raise InputError(f"{self.path}: holds a run already; go on with it (--resume), or name another folder")
+            raise InputError(
+                f"{self.path}: holds a run already; go on with it (--resume), overwrite it (--force), or name another "
+                "folder"
+            )
 
     @property
     def begun(self) -> bool:
@@ -85,22 +98,38 @@ class RunFolder:
 
     def prove(self, config: Mapping[str, Any], facts: Mapping[str, Any], free: Collection[str]) -> None:
         """Raise InputError unless the run was begun with this; settings that are free may have changed."""
+        if unlike := self._unlike(config, facts, free):
+            raise InputError(f"{self.path}: was begun {unlike}; take that again, or name another folder")
+
+    def refuse_other(self, config: Mapping[str, Any], inputs: Iterable[str], free: Collection[str] = ()) -> None:
+        """Raise InputError if something is there that would be lost: not if the same run would be done again."""
+        if not self.begun:
+            if there := sorted(name for name in FILES if (self.path / name).exists()):
+                raise InputError(f"{self.path}: holds {there[0]}, which is of no run here; {OTHERWISE}")
+            return
+        if unlike := self._unlike(config, {}, free):
+            raise InputError(f"{self.path}: holds another run, which was begun {unlike}; {OTHERWISE}")
+        if changed := self.changed(path for path in inputs if path != "-"):
+            raise InputError(f"{self.path}: holds a run of other inputs ({changed}); {OTHERWISE}")
+
+    def _unlike(self, config: Mapping[str, Any], facts: Mapping[str, Any], free: Collection[str]) -> str:
+        """The first thing that was not so when the run was begun; nothing if all was."""
         manifest = self.manifest
         if manifest["rampion"] != __version__:
-            raise InputError(
-                f"{self.path}: was begun by Rampion {manifest['rampion']}, and this is {__version__}; "
-                "go on with that version, or name another folder"
-            )
+            return f"by Rampion {manifest['rampion']}, and this is {__version__}"
         found, wanted = self.config, tomllib.loads(toml.written(config))
-        for name in {**found, **wanted}.keys() - free:
-            if found.get(name) != wanted.get(name):
+        for name in {**found, **wanted}:
+            if name not in free and found.get(name) != wanted.get(name):
                 was, now = (toml.value(one.get(name)) for one in (found, wanted))
-                raise InputError(
-                    f"{self.path}: was begun with {name} {was}, not {now}; take that again, or name another folder"
-                )
-        for name in facts:
-            if manifest.get(name) != facts[name]:
-                raise InputError(f"{self.path}: was begun with another {name}; take that again, or name another folder")
+                return f"with {name} {was}, not {now}"
+        return next((f"with another {name}" for name in facts if manifest.get(name) != facts[name]), "")
+
+    def clear(self) -> None:
+        """Forget a run. Its answer stays until there is another, and a system, which is proved before it is used."""
+        for name in ("manifest.json", "config.toml", "events.jsonl"):
+            (self.path / name).unlink(missing_ok=True)
+        for name in ("weights", "lists", "sets"):
+            shutil.rmtree(self.path / name, ignore_errors=True)
 
     def changed(self, paths: Iterable[str]) -> str:
         """What is wrong with the first of these inputs that is not what it was; nothing if all are."""

@@ -107,8 +107,8 @@ def huge(content):
     return content[:8] + struct.pack("<II", len(fresh), zlib.crc32(fresh)) + fresh + content[16 + length :]
 
 
-TUNE = ("tune", "--refs", "dev.ref.0", "--refs", "dev.ref.1", "--weights", "start.weights", "--out", "run")
-PLAIN = ("tune", "--refs", "dev.ref.0", "--out", "run")
+TUNE = ("tune", "--force", "--refs", "dev.ref.0", "--refs", "dev.ref.1", "--weights", "start.weights", "--out", "run")
+PLAIN = ("tune", "--force", "--refs", "dev.ref.0", "--out", "run")
 PACK = ("store", "pack", "--out", "new.store")
 RERANK = ("rerank", "--weights", "run", "--out", "new.out", "--lists", "new.nbest")
 
@@ -178,7 +178,7 @@ def test_spoilt_lists(task, command, file, spoil, sentence):
         ("dev.ref.0", line(4, b"\xff"), [*PLAIN, "dev.nbest"], r"dev\.ref\.0:4: byte 0xff is not UTF-8; .*"),
         ("dev.ref.0", lambda _: b"0 ||| a\n", [*PLAIN, "dev.nbest"], r"dev\.ref\.0: has no reference of segment 1.*"),
         ("dev.ref.0", lambda _: b"0 ||| a\nb\n", [*PLAIN, "dev.nbest"], r"dev\.ref\.0:2: 'b' is no reference; .*"),
-        ("dev.jsonl", record(2, lambda value: value.pop("refs")), ["tune", "dev.jsonl", "--out", "run"],
+        ("dev.jsonl", record(2, lambda value: value.pop("refs")), ["tune", "dev.jsonl", "--out", "new"],
          r"dev\.jsonl: has no reference of segment 1; every segment needs one"),
         ("dev.ref.1", lines(lambda found: found[:-1]), ["rerank", "dev.nbest", "-w", "run", "--refs", "dev.ref.1"],
          r"dev\.ref\.1: has 23 lines for 24 segments; .*"),
@@ -222,9 +222,9 @@ def test_spoilt_partners(task, file, spoil, arguments, sentence):
         ([*PLAIN, "none"], r"none: there is no such file"),
         ([*PLAIN, "."], r"\.: is a directory; name a file .*"),
         (["tune", "dev.nbest", "--refs", "run", "--out", "r"], r"run: is a directory; name a file"),
-        (["tune", "dev.nbest", "--refs", "none", "--out", "run"], r"none: there is no such file"),
+        (["tune", "dev.nbest", "--refs", "none", "--out", "new"], r"none: there is no such file"),
         ([*PLAIN, "dev.nbest", "--weights", "none"], r"none: there is no such file"),
-        ([*PLAIN, "dev.nbest", "--weights", "."], r"\.: is a folder without weights\.txt; name a weights file or .*"),
+        ([*PLAIN, "dev.nbest", "--weights", "."], r"\.: is a folder without weights\.txt or weights\.bin; .*"),
         (["tune", "dev.nbest", "--refs", "dev.ref.0", "--out", "dev.ref.1"], r"dev\.ref\.1: is a file; --out names .*"),
         (["rerank", "dev.nbest", "-w", "run", "--out", "."], r"\.: is a directory; name a file"),
         (["rerank", "dev.nbest", "-w", "run", "--out", "none/x"], r"none/x: cannot be written: No such file .*"),
@@ -237,13 +237,13 @@ def test_spoilt_partners(task, file, spoil, arguments, sentence):
         (["store", "verify", "run"], r"run: holds no \.records files; name the folder of a run, or its sets"),
         (["store", "pack", "dev.nbest", "--out", "new.store.gz"], r"new\.store\.gz: a binary file is mapped .*"),
         # What was asked for cannot be.
-        (["tune", "dev.nbest", "--out", "run"], r"the metric bleu:lin-och needs references; name them with --refs, .*"),
+        (["tune", "dev.nbest", "--out", "new"], r"the metric bleu:lin-och needs references; name them with --refs, .*"),
         (["rerank", "dev.nbest", "-w", "run", "--metric", "ter"], r"the metric ter needs references; .*"),
         ([*PLAIN, "dev.nbest", "--metric", "blue"], r"no metric 'blue'; there are bleu, .*"),
         ([*PLAIN, "dev.nbest", "--metric", "bleu:x"], r"metric 'bleu:x': bleu has no option 'x'; it has .*"),
         ([*PLAIN, "dev.nbest", "--metric", "metric:x"], r"the candidates have no metric column 'x'; they have: none"),
         ([*RERANK, "dev.nbest", "--metric", "metric:x"], r"the candidates have no metric column 'x'; they have: none"),
-        (["tune", "-", "--out", "run"], r"the metric bleu:lin-och needs references; .*"),
+        (["tune", "-", "--out", "new"], r"the metric bleu:lin-och needs references; .*"),
         ([*PLAIN, "dev.nbest", "--recipe", "x"], r"no recipe 'x'; there are rampion, .*"),
         (["recipes", "x"], r"no recipe 'x'; there are rampion, .*"),
         (["cite", "x"], r"no recipe 'x'; there are rampion, .*"),

@@ -250,8 +250,8 @@ def test_policies_keep_what_they_promise(task, tmp_path):
         ("window:1", [early, late], late),
         ("window:2", [early, late], whole),
     ]:
-        tuned(task, tmp_path / "one", *inputs, "--policy", policy)
-        tuned(task, tmp_path / "other", same)
+        tuned(task, tmp_path / "one", *inputs, "--policy", policy, "--force")
+        tuned(task, tmp_path / "other", same, "--force")
         one, other = (weight_files.read(tmp_path / run / "weights.txt") for run in ("one", "other"))
         for name in {*one, *other}:
             assert one.get(name, 0.0) == pytest.approx(other.get(name, 0.0), abs=1e-12)
@@ -529,7 +529,7 @@ def test_ctrl_c_is_one_line_and_leaves_the_old_weights(task, tmp_path):
     run = tmp_path / "run"
     run.mkdir()
     (run / "weights.txt").write_bytes(b"old 1\n")
-    inputs = [task / "dev.nbest", *refs(task, "dev"), "--set", "rounds=1000000", "--out", run]
+    inputs = [task / "dev.nbest", *refs(task, "dev"), "--set", "rounds=1000000", "--out", run, "--force"]
     with start("tune", *inputs, env=ENVIRONMENT | {"PYTHONUNBUFFERED": "1"}) as process:
         assert process.stdout.readline().startswith(b"round")
         process.send_signal(signal.SIGINT)

@@ -261,7 +261,8 @@ def test_a_run_is_not_overwritten_but_goes_on_with_more_iterations(folder):
     code, _, err = rampion(*arguments(folder, "--out", folder / "run"))
     assert (code, err) == (
         2,
-        f"rampion: {folder}/run: holds a run already; go on with it (--resume), or name another folder\n",
+        f"rampion: {folder}/run: holds a run already; go on with it (--resume), "
+        "overwrite it (--force), or name another folder\n",
     )
     good(*arguments(folder, "--out", folder / "run", "--resume"))
     assert kept(folder / "run") == kept(folder / "whole")

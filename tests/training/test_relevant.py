@@ -351,7 +351,7 @@ def test_a_run_goes_on_with_its_version(straight, tmp_path):
     shutil.copytree(straight(QUICK), tmp_path / "run")
     manifest = tmp_path / "run" / "manifest.json"
     manifest.write_text(manifest.read_text().replace('"rampion": "', '"rampion": "9.'))
-    with pytest.raises(InputError, match=r"was begun by Rampion 9\.\S+, and this is \S+; go on with that version"):
+    with pytest.raises(InputError, match=r"was begun by Rampion 9\.\S+, and this is \S+; take that again"):
         run(tmp_path / "run", resume=True)
 
 
@@ -378,7 +378,10 @@ def test_a_folder_that_cannot_be(tmp_path):
 
 
 def test_a_run_is_not_begun_twice(straight, tmp_path):
-    with pytest.raises(InputError, match=r"holds a run already; go on with it \(--resume\), or name another folder"):
+    with pytest.raises(
+        InputError,
+        match=r"holds a run already; go on with it \(--resume\), overwrite it \(--force\), or name another folder",
+    ):
         run(straight(QUICK))
     with pytest.raises(InputError, match="holds no run; name a folder that rampion train has written"):
         SetRun.open(tmp_path)

@@ -1,0 +1,145 @@
+"""Who writes into a run folder owns it: a second writer is refused, and readers are never blocked.
+
+The file `lock` in the folder names its owner, who holds a lock of the system on it for as long as the process lives. So
+the lock of a dead owner is free, and whoever takes it over knows that nobody is writing.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import platform
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TypedDict
+
+from rampion.errors import InputError
+from rampion.formats.files import swept
+from rampion.typed import misfit
+
+NAME = "lock"
+BUSY = (errno.EWOULDBLOCK, errno.EACCES)
+_HELD = set[str]()  # folders that this process owns
+
+
+class Owner(TypedDict):
+    """The process that writes a run."""
+
+    host: str
+    process: int
+    since: str
+
+
+@contextmanager
+def owned(folder: Path, tell: Callable[[str], None] = lambda _: None) -> Iterator[None]:
+    """Own the folder, which is made if it is not there; what a dead owner has left half-written is removed.
+
+    Within a folder that this process owns already, nothing happens.
+    """
+    name = os.path.realpath(folder)
+    if name in _HELD:
+        yield
+        return
+    fresh = not folder.exists()
+    handle = _taken(folder, tell)
+    _HELD.add(name)
+    try:
+        swept(folder)
+        yield
+    finally:
+        _HELD.discard(name)
+        with suppress(OSError):
+            os.unlink(folder / NAME)
+        os.close(handle)
+        if fresh:
+            with suppress(OSError):
+                folder.rmdir()  # if nothing has come into it
+
+
+def _taken(folder: Path, tell: Callable[[str], None]) -> int:
+    """An open file that holds the lock."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder}: is a file; --out names the folder of the run")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be made: {error.strerror}") from error
+    path = folder / NAME
+    while True:
+        try:
+            handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        except OSError as error:
+            raise InputError(f"{path}: cannot be written: {error.strerror}") from error
+        try:
+            free, before = _locked(handle), _owner(handle)
+            if not free or (before and before["host"] != platform.node()):
+                raise InputError(_refusal(folder, before))
+            if _same(handle, path):
+                if before:
+                    tell(f"{folder}: process {before['process']}, which wrote here, is gone; its lock is taken over")
+                _sign(handle, path)
+                return handle
+        except BaseException:
+            os.close(handle)
+            raise
+        os.close(handle)  # another process has removed it since: try again
+
+
+def _locked(handle: int) -> bool:
+    """Whether the lock is ours. Where a file system has no locks, what the file says must do."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in BUSY:
+            return False
+        owner = _owner(handle)
+        return owner is None or owner["host"] != platform.node() or not _alive(owner["process"])
+    return True
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _owner(handle: int) -> Owner | None:
+    """Who the file says has signed it last and not left; nobody if it says nothing of the kind."""
+    try:
+        found: Owner = json.loads(os.pread(handle, 4096, 0))
+    except (ValueError, RecursionError):
+        return None
+    return None if misfit(found, Owner) else found
+
+
+def _same(handle: int, path: Path) -> bool:
+    """Whether the file that is locked is the one that has the name."""
+    try:
+        return os.path.samestat(os.fstat(handle), os.stat(path))
+    except FileNotFoundError:
+        return False
+
+
+def _sign(handle: int, path: Path) -> None:
+    owner = Owner(host=platform.node(), process=os.getpid(), since=time.strftime("%Y-%m-%d %H:%M:%S"))
+    try:
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, json.dumps(owner).encode() + b"\n", 0)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror}") from error
+
+
+def _refusal(folder: Path, owner: Owner | None) -> str:
+    if owner is None:
+        return f"{folder}: another process is writing there; wait until it has ended, or name another folder"
+    who = f"process {owner['process']}" + (f" on {owner['host']}" if owner["host"] != platform.node() else "")
+    gone = f", or remove {folder / NAME} if it is gone" if owner["host"] != platform.node() else ""
+    return f"{folder}: {who} has been writing there since {owner['since']}; wait, or name another folder{gone}"
