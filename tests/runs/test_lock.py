@@ -140,7 +140,7 @@ def contents(folder):
 
 def test_tuning_overwrites_no_other_run(task, tmp_path):
     run = tmp_path / "run"
-    base = ["tune", task / "dev.jsonl", "--set", "rounds=2", "--out", run]
+    base = ["tune", task / "dev.jsonl", "--out", run, "--recipe", "rampion", "--set", "rounds=2"]
     good(*base)
     weights = (run / "weights.txt").read_bytes()
     good(*base)  # the same again
@@ -159,7 +159,7 @@ def test_tuning_overwrites_no_other_run(task, tmp_path):
     )
     assert code == 2
     assert "runs/mira.0: holds another run, which was begun with metric" in err
-    good(*base, "--recipe", "mira", "--force")
+    good(*base[:2], "--out", run, "--recipe", "mira", "--force")
     assert 'recipe = "mira"' in (run / "config.toml").read_text()
 
 
