@@ -12,7 +12,6 @@ from rampion.cli import app
 from rampion.cli import options as opt
 from rampion.cli.options import Format, Test
 from rampion.cli.panels import LISTS
-from rampion.metrics.base import decimals
 
 if TYPE_CHECKING:
     from rampion.apps.compare import Compared
@@ -79,6 +78,8 @@ def compare(
 def _block(found: Compared) -> Block:
     """A table's head and rows, all text."""
     several = any(one.runs for one in found.systems)
+    from rampion.metrics.base import decimals
+
     d = decimals(one.score.score for one in found.systems)
     columns = ["mean", "sd", "min", "max"] if several else ["score", "95% interval"]
     rows = []

@@ -11,7 +11,6 @@ from rampion import console
 from rampion.cli import app
 from rampion.cli import options as opt
 from rampion.cli.panels import LISTS
-from rampion.metrics.base import decimals
 
 if TYPE_CHECKING:
     from rampion.apps.score import Scored
@@ -61,6 +60,8 @@ def score(
 
 def _show(found: Sequence[Scored]) -> None:
     heads = list(dict.fromkeys(head for one in found for head in one.scores))
+    from rampion.metrics.base import decimals
+
     places = {head: decimals(one.scores[head] for one in found if head in one.scores) for head in heads}
     rows = []
     for one in found:

@@ -186,3 +186,9 @@ def test_without_memory(task, tmp_path):
     assert process.returncode == 2, err
     assert re.fullmatch(rb"rampion: out of memory.*; a part of the input at a time takes less\n", err), err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["many.nbest"]
+
+
+def test_the_command_line_is_light_to_import():
+    """What is heavy is imported by the command that needs it; else help takes long, and Ctrl-C meets libraries."""
+    program = "import sys, rampion.cli; sys.exit(' '.join({'numpy', 'scipy', 'rampion._kernels'} & sys.modules.keys()))"
+    subprocess.run([sys.executable, "-P", "-c", program], check=True, env=ENVIRONMENT)
