@@ -192,7 +192,7 @@ class Aligner:
         sides = [Texts(arrays[f"{side}_blob"], arrays[f"{side}_bounds"]) for side in ("source", "target")]
         sources, targets = map(Names.of, sides)
         if [len(sources), len(targets)] != list(map(len, sides)):
-            raise StoreError(f"{path}: a word stands twice in a vocabulary; train it again")
+            raise StoreError(f"{path}: a word appears twice in a vocabulary; train it again")
         directions = [
             Direction(flipped, *(arrays[f"{name}_{part}"] for part in _PARTS))
             for flipped, name in ((False, "forward"), (True, "backward"))

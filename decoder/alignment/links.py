@@ -198,7 +198,7 @@ def external(
 
 def _tail(stderr: bytes) -> str:
     said = stderr.decode(errors="replace").strip().splitlines()[-3:]
-    return "; it said: " + " / ".join(line.strip()[:200] for line in said) if said else ", and said nothing"
+    return "; it wrote: " + " / ".join(line.strip()[:200] for line in said) if said else ", and wrote nothing to stderr"
 
 
 def lengths_of(texts: Texts) -> Offsets:

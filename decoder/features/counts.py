@@ -130,7 +130,7 @@ class CountFeatures:
         for line, text in lines(path):
             feature = _parsed(path, line, text)
             if feature[:2] in found:
-                raise FormatError.at(shown(path), line, f"{feature.name} stands here for the second time; keep one")
+                raise FormatError.at(shown(path), line, f"{feature.name} appears here for the second time; keep one")
             found[feature[:2]] = feature
         if not found:
             raise FormatError(f"{shown(path)}: has no features; expected lines KIND TAB WORDS TAB COUNT TAB BITS")

@@ -260,7 +260,7 @@ class BlockSet:
         texts = [Texts(arrays[f"{side}_blob"], arrays[f"{side}_blob_bounds"]) for side in Vocabularies._fields]
         vocabularies = Vocabularies(*map(Names.of, texts))
         if [*map(len, vocabularies)] != [*map(len, texts)]:
-            raise StoreError(f"{path}: a word stands twice in a vocabulary; build the blocks again")
+            raise StoreError(f"{path}: a word appears twice in a vocabulary; build the blocks again")
         return cls(vocabularies, blocks, Jumps(arrays["out"], arrays["into"]), meta, Origin.of(path))
 
 

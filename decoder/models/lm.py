@@ -192,7 +192,7 @@ def read(path: FilePath) -> Lm:
     words = Texts(arrays["words"], arrays["bounds"])
     vocabulary = Names.of(words)
     if len(vocabulary) != len(words):
-        raise StoreError(f"{path}: a word stands twice in the vocabulary; write it again")
+        raise StoreError(f"{path}: a word appears twice in the vocabulary; write it again")
     return Lm(
         vocabulary, Table(meta["order"], arrays["unigrams"].view(UNIGRAM), arrays["grams"].view(GRAM)), Origin.of(path)
     )

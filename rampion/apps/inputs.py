@@ -212,7 +212,7 @@ def seeds_of(seeds: str | None) -> list[int]:
         raise RecipeError(f"--seeds {seeds!r}: expected whole numbers with a comma between, for example --seeds 1,2,3")
     numbers = list(map(int, cells))
     if len(set(numbers)) < len(numbers):
-        raise RecipeError(f"--seeds {seeds!r}: a seed stands there twice; name each one once")
+        raise RecipeError(f"--seeds {seeds!r}: a seed appears twice; name each one once")
     return numbers
 
 

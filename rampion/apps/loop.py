@@ -116,7 +116,7 @@ def refuse_for_lists(task: TuneTask) -> None:
         raise RecipeError("--keep-rounds is for lists; with a decoder the weights of every iteration are kept")
     if task.folder:
         raise RecipeError(
-            f"--folder {task.folder}: is for lists larger than memory; a decoder's stand in it: leave it out"
+            f"--folder {task.folder}: is for lists larger than memory; a decoder's are in the run: leave it out"
         )
     if task.shards:
         raise RecipeError(f"--shards {task.shards}: learns from lists that are there; with a decoder leave it out")

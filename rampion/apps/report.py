@@ -90,7 +90,7 @@ def _named(run: SetRun) -> tuple[dict[str, TemplateRow], dict[str, WeightRow]]:
     try:
         inside = Inside(run, None, None)
     except RampionError as error:
-        note(f"the page has no weights, as nobody can name them: {error}")
+        note(f"the page has no weights, because their names cannot be made: {error}")
         return {}, {}
     return inside.templates(), inside.shown(TOP)
 

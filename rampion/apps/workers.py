@@ -30,7 +30,7 @@ def team(spec: str, run: Path) -> Iterator[Team]:
         with Coordinator(executor, room, patience) as coordinator:
             for number in room.journal.damaged():
                 console.note(
-                    f"{room.journal.path}:{number}: is damaged, and passed over; what it told of is made again"
+                    f"{room.journal.path}:{number}: is damaged and was skipped; its result is computed again"
                 )
             yield Team(coordinator, size)
         room.lasting.clear()

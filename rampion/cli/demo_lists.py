@@ -54,10 +54,10 @@ def _show(found: Results) -> None:
             f"where all scores are nearly equal (its weights keep {100 * found.shrunk:.0f} % of their length)."
         )
     gain = found.gain[TITLES["rampion"]]
-    sure = "which is surely a gain" if gain.low > 0 else "which may be chance"
+    sure = "a significant gain" if gain.low > 0 else "it may be chance"
     typer.echo(
         f"\nRAMPION's reranking of {found.sentences} sentences it never saw gains {gain.score:+.2f} BLEU over the "
-        f"initial weights\n(95% interval {gain.low:+.2f} to {gain.high:+.2f}), {sure}. "
+        f"initial weights\n(95% interval {gain.low:+.2f} to {gain.high:+.2f}): {sure}. "
         f"The best candidates would score {found.oracle:.2f}.\n"
         f"{found.signature}"
     )

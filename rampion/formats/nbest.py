@@ -127,7 +127,7 @@ class _Reader:
             jump = self.numbered and self.before != b"" and int(identity) != int(self.before) + 1
             if back or (jump and self.skipped is None):
                 found = f"segment {identity.decode()} follows segment {self.before.decode()}"
-                why = "it stands in the file already" if back else "numbers go up by one"
+                why = "it is in the file already" if back else "numbers go up by one"
                 error = self._error(block, place, f"{found}, but {why}; sort the file (sort -s -n) or mend it")
                 self._skip(error, end - start)
                 keep[start:end] = False
@@ -226,7 +226,7 @@ def _sentence(answer: Answer, block: bytes, place: int, labels: Labels) -> str:
         case Answer.NO_VALUE:
             return f"feature {label} has no value"
         case Answer.TWICE:
-            return f"feature {label} stands twice in one candidate"
+            return f"feature {label} appears twice in one candidate"
         case _:
             numbers = takewhile(lambda item: re.fullmatch(rb"[^=:|]+", item), tokens[1:])
             found = len(list(numbers)) + (not token.endswith(("=", ":")))
@@ -239,7 +239,7 @@ def write(path: FilePath, runs: Iterable[Rows], names: Texts) -> None:
     groups = groups_of(names)
     for label in {label for label, _, _ in groups}:
         if label.split() != [label]:
-            raise InputError(f"the feature name {label!r} cannot stand in an n-best file; rename it, or write JSONL")
+            raise InputError(f"the feature name {label!r} cannot be in n-best text; rename it, or write JSONL")
     with replacing(path) as file:
         for rows in runs:
             file.writelines(line.encode() for line in _lines(rows, groups))
@@ -271,4 +271,4 @@ def _lines(rows: Rows, groups: list[Group]) -> Iterator[str]:
 def _check(what: str, identity: str, text: str, bar: re.Pattern[bytes]) -> None:
     raw = text.encode()
     if raw.strip() != raw or not raw or b"\n" in raw or bar.search(raw):
-        raise InputError(f"segment {identity}: the {what} {text[:60]!r} cannot stand in an n-best file; write JSONL")
+        raise InputError(f"segment {identity}: the {what} {text[:60]!r} cannot be in n-best text; write JSONL")

@@ -138,7 +138,7 @@ def _read_binary(path: FilePath) -> Weights:
     arrays, meta = container.read(path, SCHEMA)
     names = Texts(arrays["blob"], arrays["bounds"])
     if len(Names.of(names)) != len(names):
-        raise StoreError(f"{path}: a name stands twice; write it again")
+        raise StoreError(f"{path}: a name appears twice; write it again")
     return Weights(Features(names, meta["width"]), arrays["values"])
 
 
@@ -167,5 +167,5 @@ def _unwritable(names: Texts) -> int:
 
 def _written(name: str) -> str:
     if name.encode().split() != [name.encode()] or name.startswith("#") or name.endswith("="):
-        raise InputError(f"the feature name {name!r} cannot stand in a text file of weights; write a .bin file")
+        raise InputError(f"the feature name {name!r} cannot be written to a text file of weights; write a .bin file")
     return name

@@ -56,7 +56,7 @@ class BatchMira(Solver[Batch, Reals]):
                 "mira-sentence, which takes any metric"
             )
         if batch.offset is not None:
-            raise RecipeError("BatchMira knows no fixed part of the scores; use the recipe mira-sentence")
+            raise RecipeError("BatchMira takes no fixed part of the scores; use the recipe mira-sentence")
         contrast, lists = cast(Contrast, loss), batch.candidates.lists
         tilts = -contrast.up.tilt, -contrast.down.tilt, 1.0 if self.background == "hope" else 0.0
         statistics = np.ascontiguousarray(batch.statistics, np.float64)

@@ -40,7 +40,7 @@ class Keys:
         table = cls(len(keys))
         table.enter(keys)
         if len(table) < len(keys):
-            raise InputError(f"{len(keys) - len(table):,} of {len(keys):,} feature keys stand twice; expected none to")
+            raise InputError(f"{len(keys) - len(table):,} of {len(keys):,} feature keys appear twice; expected none to")
         table.counts[: len(keys)] = counts
         return table
 

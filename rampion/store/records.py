@@ -137,7 +137,7 @@ class Builder:
         """Append a segment's candidates."""
         identity, hyps = segment_id(record), record.get("hyps")
         if identity in self.seen:
-            raise WrongError(f"segment {identity} stands in the list already; give every segment one record")
+            raise WrongError(f"segment {identity} is in the list already; give every segment one record")
         if not isinstance(hyps, list) or not hyps:
             raise WrongError(f"segment {identity} has no hypotheses; hyps must be a list of at least one")
         refs = references_in(record)
@@ -297,7 +297,7 @@ class Builder:
 
     def _append(self, identity: str, one: _Candidate) -> None:
         if len(set(one.slots)) < len(one.slots):
-            raise WrongError("a feature stands twice in one candidate; give one of them another name")
+            raise WrongError("a feature appears twice in one candidate; give one of them another name")
         at = len(self.texts)
         self.owners.append(self.numbers.setdefault(identity, len(self.numbers)))
         self.texts.append(one.text or "")

@@ -147,7 +147,7 @@ def _last_words(errors: Path) -> str:
     if not errors.exists():
         return ""
     said = " ".join(errors.read_bytes()[-4 * TAIL :].decode(errors="replace").split())
-    return f"; its last words: {said[-TAIL:]}" if said else "; it said nothing on stderr"
+    return f"; stderr ended with: {said[-TAIL:]}" if said else "; it wrote nothing to stderr"
 
 
 def _lists(path: Path, count: int, command: str) -> Candidates:

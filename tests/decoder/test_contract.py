@@ -126,8 +126,8 @@ def python(program):
     [
         (Command("no-such-decoder {weights}"), "command no-such-decoder cannot be started: No such file"),
         (Command(python("import sys; print('out of memory', file=sys.stderr); sys.exit(3)"), retries=2),
-         r"failed with exit code 3 \(tried 3 times\); its last words: out of memory"),
-        (Command(python("import os; os.kill(os.getpid(), 9)")), "was killed by signal 9; it said nothing on stderr"),
+         r"failed with exit code 3 \(tried 3 times\); stderr ended with: out of memory"),
+        (Command(python("import os; os.kill(os.getpid(), 9)")), "was killed by signal 9; it wrote nothing to stderr"),
         (Command(python("import time; time.sleep(60)"), timeout=0.2), "did not end within 0.2 seconds"),
         (Command(python("pass") + " {nbest}"), "ended without writing its lists"),
         (Command(python("pass")), "the lists of the decoder command .* holds no candidates"),

@@ -165,7 +165,7 @@ def test_a_file_of_features_is_read_as_written(tmp_path):
         ("gram\ta b\tx\t0", "bad:2: 'x' and '0' are not a count and a number of bits"),
         ("gram\ta b\t-1\t0", "bad:2: '-1' and '0' are not a count"),
         ("trigger\ta b\t1\tnan", "bad:2: '1' and 'nan' are not a count"),
-        ("gram\tx\t2\t0", "bad:2: gram/x stands here for the second time; keep one"),
+        ("gram\tx\t2\t0", "bad:2: gram/x appears here for the second time; keep one"),
     ],
 )
 def test_what_is_no_file_of_features(tmp_path, text, message):

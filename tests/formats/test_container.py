@@ -231,7 +231,7 @@ def test_a_sentence_for_every_bad_weight(tmp_path, text, sentence):
 @pytest.mark.parametrize("bad", ["a b", "#a", "a=", ""])
 def test_names_that_text_cannot_hold(tmp_path, bad):
     strange = Weights(Features(Texts.from_strings([bad]), 0), np.ones(1))
-    with pytest.raises(InputError, match=r"cannot stand in a text file of weights; write a \.bin file"):
+    with pytest.raises(InputError, match=r"cannot be written to a text file of weights; write a \.bin file"):
         weights.write(tmp_path / "w", strange)
     weights.write(tmp_path / "w.bin", strange)
     assert dict(weights.read(tmp_path / "w.bin")) == {bad: 1.0}
@@ -253,7 +253,7 @@ def test_names_that_text_cannot_hold(tmp_path, bad):
         ({"bounds": np.array([0, 2**62, 2])}, {"width": 1}, "bounds does not rise from 0 to 2"),
         ({"bounds": np.zeros((0,), np.int64)}, {"width": 1}, "bounds has 0 numbers, expected 1"),
         ({"bounds": np.zeros((2, 2), np.int64)}, {"width": 1}, "bounds has 2 dimensions, expected 1"),
-        ({"blob": np.frombuffer(b"aa", np.uint8)}, {"width": 1}, "a name stands twice"),
+        ({"blob": np.frombuffer(b"aa", np.uint8)}, {"width": 1}, "a name appears twice"),
         ({"more": np.ones(1)}, {"width": 1}, "it holds an array 'more', which a weights file does not have"),
     ],
 )

@@ -56,7 +56,7 @@ def test_records_from_memory():
     assert plain([rows], names.texts())[0][:3] == ("7", "a b", {"LM": -3.5, "TM[0]": 1.0, "TM[1]": 2.0})
     assert rows.metrics["comet"].tolist() == [0.5, 1.0]
     assert np.isnan(rows.scores).all()
-    with pytest.raises(InputError, match=r"record 1: segment 7 stands in the list already"):
+    with pytest.raises(InputError, match=r"record 1: segment 7 is in the list already"):
         rows_of([GOOD, GOOD], Names())
 
 
@@ -77,7 +77,7 @@ def changed(**hyp):
         ('{"id": "\\ud800", "hyps": [1]}', "id is not a string of Unicode characters"),
         ('{"id": 8, "hyps": []}', "segment 8 has no hypotheses; hyps must be a list of at least one"),
         ('{"id": 8}', "has no text; it has id: say which column holds it: --columns text=COLUMN"),
-        ('{"id": 7, "hyps": [{"text": "a"}]}', "segment 7 stands in the list already"),
+        ('{"id": 7, "hyps": [{"text": "a"}]}', "segment 7 is in the list already"),
         ('{"id": 8, "hyps": ["a"]}', r"hyps\[0\] is not an object with text"),
         ('{"id": 8, "hyps": [{}]}', r"hyps\[0\].text is not a string"),
         (changed(text=None), r"hyps\[0\].text is not a string"),

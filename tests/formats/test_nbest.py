@@ -97,7 +97,7 @@ def test_a_byte_order_mark_is_no_part_of_the_first_id(tmp_path):
         ("0 ||| a ||| L= 1 ||| x\n", "list.nbest:1: the total 'x' is not one finite number"),
         ("0 ||| a ||| L= 1 ||| 1 2\n", "list.nbest:1: the total '1 2' is not one finite number"),
         ("0 ||| a ||| L= M= 1\n", "list.nbest:1: feature L has no value"),
-        ("0 ||| a ||| L= 1 L= 2\n", "list.nbest:1: feature L stands twice in one candidate"),
+        ("0 ||| a ||| L= 1 L= 2\n", "list.nbest:1: feature L appears twice in one candidate"),
         ("0 ||| a ||| L= 1 2\n0 ||| b ||| L= 1\n", "list.nbest:2: feature L has 1 values here and 2 elsewhere"),
         (
             "0 ||| a ||| 1 2\n0 ||| b ||| 1 2 3 L= 1 ||| 5\n",
@@ -107,7 +107,7 @@ def test_a_byte_order_mark_is_no_part_of_the_first_id(tmp_path):
         ("9 ||| a ||| L= 1\n7 ||| b ||| L= 1\n", "list.nbest:2: segment 7 follows segment 9"),
         (
             "x ||| a ||| L= 1\ny ||| b ||| L= 1\nx ||| c ||| L= 1\n",
-            "list.nbest:3: segment x follows segment y, but it stands",
+            "list.nbest:3: segment x follows segment y, but it is in",
         ),
         ("0 ||| a ||| L= 1 metric:m= 1 2\n", "list.nbest: metric:m has 2 values in one candidate"),
         ("0 ||| a ||| T= 1 2 T[1]= 3\n", "list.nbest: two labels lead to the feature T\\[1\\]"),
@@ -199,7 +199,7 @@ def rows_with(ids, values, text="a", note=""):
 @pytest.mark.parametrize("text", [" a", "a ", "a\nb", "a ||| b"])
 def test_what_the_format_cannot_hold_is_refused_and_the_old_file_stays(tmp_path, text):
     (tmp_path / "x").write_text("old")
-    with pytest.raises(InputError, match=r"segment 0: the hypothesis .* cannot stand in an n-best file; write JSONL"):
+    with pytest.raises(InputError, match=r"segment 0: the hypothesis .* cannot be in n-best text; write JSONL"):
         nbest.write(tmp_path / "x", [rows_with([0], [1.0], text)], Texts.from_strings(["L"]))
     assert (tmp_path / "x").read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["x"]

@@ -352,7 +352,7 @@ TASK = bleu_task(1)
         ),
         (
             lambda: BatchMira().solve(LOSSES["ramp3"], replace(TASK[0], offset=np.ones(1)), TASK[2], TASK[2]),
-            "knows no fixed part of the scores",
+            "takes no fixed part of the scores",
         ),
     ],
 )

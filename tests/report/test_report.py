@@ -355,7 +355,7 @@ def test_without_the_decoder_that_names_them_there_are_no_weights(trained, tmp_p
         shutil.copytree(trained / part, tmp_path / part)
     code, _, err = rampion("report", tmp_path)
     assert code == 0
-    assert "the page has no weights, as nobody can name them: " in err
+    assert "the page has no weights, because their names cannot be made: " in err
     assert "weights" not in Shown.of(tmp_path / "report.html").read.ids
 
 

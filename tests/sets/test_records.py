@@ -326,7 +326,7 @@ def test_a_key_that_is_new_twice_is_refused(folder):
     path = folder / "001.records"
     arrays, meta = container.opened(path, "records")
     container.write(path, "records", arrays | {"keys": np.array([5], np.uint64)}, meta)
-    with pytest.raises(StoreError, match=r"sets: 1 of 4 feature keys stand twice"):
+    with pytest.raises(StoreError, match=r"sets: 1 of 4 feature keys appear twice"):
         Sets.open(folder).table()
 
 

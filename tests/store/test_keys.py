@@ -87,7 +87,7 @@ def test_what_does_not_fit_the_table_is_refused():
     for bad in (np.nan, 1e39):
         with pytest.raises(InputError, match=r"the weight of feature 1 is .*; expected a finite"):
             table.set_weights(np.array([0.0, bad]))
-    with pytest.raises(InputError, match=r"1 of 3 feature keys stand twice"):
+    with pytest.raises(InputError, match=r"1 of 3 feature keys appear twice"):
         Keys.of(np.array([5, 7, 5], np.uint64), np.ones(3, np.uint32))
 
 

@@ -130,7 +130,7 @@ def test_the_command_as_json(lists, tmp_path):
     ("arguments", "message"),
     [
         (["--seeds", "1,x"], "--seeds '1,x': expected whole numbers with a comma between"),
-        (["--seeds", "1,1"], "--seeds '1,1': a seed stands there twice; name each one once"),
+        (["--seeds", "1,1"], "--seeds '1,1': a seed appears twice; name each one once"),
         (["--recipe", "rampion,ramp9"], "no recipe 'ramp9'"),
         (["--recipe", "rampion,ramp1", "--set", "speed=1"], "no setting 'speed'"),
     ],

@@ -152,7 +152,7 @@ def test_json(folder):
 
 
 TROUBLES = {
-    "die": "rampion: iteration 2: the decoder command .* failed with exit code 1; its last words: the disk is full",
+    "die": "rampion: iteration 2: the decoder command .* failed with exit code 1; stderr ended with: the disk is full",
     "hang": "rampion: iteration 2: the decoder command .* did not end within 0.5 seconds",
     "nan": "rampion: iteration 2: the lists of the decoder command .*: line 41, of segment 5: 'nan' is not a finite",
     "forget": "rampion: iteration 2: .* listed nothing for 3 of 12 segments, the first of them segment 9; every",
@@ -286,7 +286,7 @@ def test_a_run_that_has_nothing_yet_may_begin_otherwise(folder):
         (["--recipe", "mert,pro"], "with a decoder tune one recipe at a time"),
         (["--seeds", "1,2"], "with a decoder tune one recipe at a time, and draw with one seed: --set seed=1"),
         (["--keep-rounds"], "with a decoder the weights of every iteration are kept"),
-        (["--folder", "d"], "--folder d: is for lists larger than memory; a decoder's stand in it: leave it out"),
+        (["--folder", "d"], "--folder d: is for lists larger than memory; a decoder's are in the run: leave it out"),
         (["dev.src"], "the text to tune on is 2 files; a decoder translates one, a sentence a line"),
         (["--set", "base=listed"], "with a decoder choose base='start' or 'none'"),
         (["--refs", "test.ref"], "has 6 lines, and"),

@@ -408,10 +408,10 @@ def test_another_program_aligns(tmp_path):
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ("echo one >&2; echo two >&2; exit 3", "program: ended with code 3; it said: one / two"),
-        ("exit 4", "program: ended with code 4, and said nothing"),
-        ("echo late >&2; exec sleep 9", "program: did not end within 0.3 s; allow it more; it said: late"),
-        ("true", "program: has written no forward, and said nothing"),
+        ("echo one >&2; echo two >&2; exit 3", "program: ended with code 3; it wrote: one / two"),
+        ("exit 4", "program: ended with code 4, and wrote nothing to stderr"),
+        ("echo late >&2; exec sleep 9", "program: did not end within 0.3 s; allow it more; it wrote: late"),
+        ("true", "program: has written no forward, and wrote nothing to stderr"),
         ('echo 0-0 > "$6"; echo 0-0 > "$8"', "forward: has 1 lines for 3 pairs of sentences"),
     ],
 )

@@ -486,7 +486,7 @@ def put(at, value):
         ("out", lambda table: table[:, :-1], "into has 21 numbers, expected 20"),
         ("firsts", put(0, 2**32 - 1), "firsts adds up to 4,294,967,3"),
         ("source_blob", put(1, 120), "its first source words are not <unk>"),
-        ("source_blob", put(20, ord(",")), "a word stands twice in a vocabulary"),
+        ("source_blob", put(20, ord(",")), "a word appears twice in a vocabulary"),
         ("counts", lambda counts: counts.astype(np.uint64), "counts is not of the type uint32"),
     ],
 )

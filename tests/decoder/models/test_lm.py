@@ -382,7 +382,7 @@ def used(change):
         ("bounds", lambda bounds: bounds[:-1], "unigrams has .* numbers, expected"),
         ("words", at(0, 0xFF), "holds a string of words that is not UTF-8"),
         ("words", at(1, ord("x")), "its first words are not <unk>, <s>, </s>"),
-        ("words", lambda words: np.concatenate([words[:-2], words[-4:-2]]), "a word stands twice"),
+        ("words", lambda words: np.concatenate([words[:-2], words[-4:-2]]), "a word appears twice"),
         ("order", 2**62, "its order is 4611686018427387904, expected a count"),
         ("order", 2**40, "its order is 1,099,511,627,776, expected 1 to 6"),
         ("order", 0, "its order is 0"),

@@ -60,7 +60,7 @@ def test_what_it_refuses(tmp_path):
     assert f"{THEOREM}: the runs need a folder; name one with --out DIR" in refused(THEOREM)
     assert "--scale 'tiny': expected one of small, medium, full" in refused(THEOREM, "-o", tmp_path, "--scale", "tiny")
     assert "--seeds 'one': expected whole numbers" in refused(THEOREM, "-o", tmp_path, "--seeds", "one")
-    assert "--seeds '1,2,1': a seed stands there twice" in refused(THEOREM, "-o", tmp_path, "--seeds", "1,2,1")
+    assert "--seeds '1,2,1': a seed appears twice" in refused(THEOREM, "-o", tmp_path, "--seeds", "1,2,1")
 
 
 def test_a_corpus_needs_text_to_choose_by(tmp_path):
