@@ -118,4 +118,5 @@ class Regression(Loss):
 COSTMARGIN = Ranking()  # eq. 7
 FIXED = Ranking(squared=False)  # Table II with the sign of its selection mended
 LITERAL = Ranking(squared=False, sense=-1)  # Table II as printed
-PERCEPTRON = Ranking(margin=0.0, staked=False, squared=False)  # Table III
+PERCEPTRON = Ranking(margin=0.0, staked=False, squared=False)  # Table III: truth and rival are both of the set
+ALWAYS = Ranking(staked=False, squared=False)  # truths outside of the set, so that no visit leaves the weights alone

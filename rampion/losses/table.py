@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rampion.losses.contrast import FEAR, HOPE, MODEL, ORACLE, REFERENCE, Contrast, Side
-from rampion.losses.ranking import COSTMARGIN, FIXED, LITERAL, PERCEPTRON, Regression
+from rampion.losses.ranking import ALWAYS, COSTMARGIN, FIXED, LITERAL, PERCEPTRON, Regression
 from rampion.protocols import Loss
 
 LOSSES: dict[str, Loss] = {      # raise the score of …           lower the score of …
@@ -35,5 +35,6 @@ LOSSES: dict[str, Loss] = {      # raise the score of …           lower the sc
     "costmargin-literal": LITERAL,
     "costmargin-all":     replace(COSTMARGIN, every=True),
     "set-perceptron":     PERCEPTRON,
+    "set-perceptron-always": ALWAYS,
     "regression":         Regression(),
 }  # fmt: skip

@@ -302,6 +302,7 @@ RECIPES = {
     "costmargin-literal": Recipe(LOSSES["costmargin-literal"], OnlineSgd(),          RelevantSets(), **_SETS, note="B1: Table II as printed, which takes the least violating alternative"),
     "costmargin-all":     Recipe(LOSSES["costmargin-all"],     OnlineSgd(),          RelevantSets(), **_SETS, note="B1: eq. 5, all truths and not the best one alone"),
     "set-perceptron":     Recipe(LOSSES["set-perceptron"],     OnlineSgd(),          RelevantSets(), **_SETS, note="B4: footnote 1"),
+    "set-perceptron-always": Recipe(LOSSES["set-perceptron-always"], OnlineSgd(),       RelevantSets(), **_SETS, note="B4 with the truths outside of the set: every visit moves the weights"),
     "costmargin-dense":   Recipe(LOSSES["costmargin"],         OnlineSgd(rate=1e-5), _DENSE,         **_SETS, note="B2: Tables VI and VII"),
     "perceptron-dense":   Recipe(LOSSES["set-perceptron"],     OnlineSgd(rate=1e-5), _DENSE,         **_SETS, note="B3: Table III"),
     "regression":         Recipe(LOSSES["regression"],         OnlineSgd(),          RelevantSets(), **_SETS, note="B8: the simpler idea that the paper rejects"),

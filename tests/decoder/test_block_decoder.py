@@ -50,6 +50,25 @@ def test_scores_are_those_of_the_features_listed(features):
     assert (ranks <= 0).all()
 
 
+def test_the_language_model_hears_an_unknown_word_wherever_a_word_is_copied():
+    """LM is the score of the text with another unknown word for each copied one, even if it knows the word copied."""
+    _, blocks, lm = toy()
+    heard, strange = set(blocks.vocabularies.source.texts()), "never-heard"
+    known = sorted(heard - set(lm.vocabulary.texts()))[:6]
+    spared = sorted(set(lm.vocabulary.texts()) - heard)[5:11]  # the model knows them, no block does
+    lines = [f"{one} {word} {strange} {word} {one}" for one, word in zip(known, spared, strict=True)]
+    system = decoder("fourteen", options=3)
+    found = DecodedBatch.join(list(system.listed(lined(lines), START, 3)))
+    told = found.values[:, system.names.index("LM")]
+    sources = np.repeat(lines, np.diff(found.bounds)).tolist()
+    copied = [
+        " ".join(strange if word in line.split() else word for word in text.split())
+        for line, text in zip(sources, found.texts, strict=True)
+    ]
+    np.testing.assert_allclose(told, lm.score(lined(copied)), rtol=0, atol=1e-9)
+    assert (np.abs(told - lm.score(found.texts)) > 0.1).all()
+
+
 @pytest.mark.parametrize("features", ["all", "fourteen"])
 def test_a_language_model_that_weighs_nothing_splits_no_nodes(features):
     """Lists are those of a decoder without one, and so is the work: the beam holds as many sentences."""

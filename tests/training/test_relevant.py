@@ -102,6 +102,12 @@ def test_a_perceptron_moves_only_where_another_scores_better(tmp_path):
     assert row.moved[-1] < row.moved[0] / 4
 
 
+def test_a_perceptron_without_truths_in_its_sets_moves_at_every_visit(tmp_path):
+    recipe = RECIPES["set-perceptron-always"].set(iterations=1, epochs=60, rate=0.1)
+    row = run(tmp_path / "run", recipe, fixed=NOTHING).rows[0]
+    assert set(row.moved) == {row.sentences}
+
+
 def test_the_row_tells_what_the_weights_do(straight):
     one = whole(straight(QUICK))
     decoder, row = FakeDecoder(), one.rows[-1]
