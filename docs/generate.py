@@ -195,7 +195,7 @@ def decoder_kernels() -> str:
 
 
 def errors() -> str:
-    from rampion.errors import RampionError
+    from rampion.errors import InputWarning, RampionError
 
     def tree(kind: type[Exception]) -> Iterator[type[Exception]]:
         yield kind
@@ -204,7 +204,8 @@ def errors() -> str:
                 yield from tree(child)
 
     rows = (
-        [f"`{kind.__name__}`", f"`{kind.__mro__[1].__name__}`", first_sentence(kind)] for kind in tree(RampionError)
+        [f"`{kind.__name__}`", f"`{kind.__mro__[1].__name__}`", first_sentence(kind)]
+        for kind in [*tree(RampionError), InputWarning]
     )
     return table(["error", "is a", "meaning"], rows)
 

@@ -1,32 +1,47 @@
-"""Rerank lists with weights: the best candidate of each, and the lists in a new order."""
+"""Rerank lists with weights: the best candidates of each, and the lists in a new order."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from rampion.apps.inputs import read_runs, references_of, weights_for
 from rampion.errors import InputError
-from rampion.formats import save_nbest
+from rampion.formats import save_lists
 from rampion.formats.files import replacing
 from rampion.metrics import Metric
+from rampion.store.candidates import Candidates
 from rampion.training.loop import Standing, standing
-from rampion.training.tuning import judge, pick
-from rampion.training.tuning import rerank as reordered
+from rampion.training.tuning import judge, scores_of
+
+Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RerankTask:
-    """Lists and weights; `out` takes the best candidates, `reordered` whole lists."""
+    """Lists and weights; `out` takes the `top` best candidates, `reordered` whole lists."""
 
     lists: list[str]
     weights: str
     out: str = "-"
     reordered: str | None = None
+    top: int = 1
+    jsonl: bool = False
     listed: bool = False
     refs: list[str] = field(default_factory=list)
     metric: str | None = None
+    columns: list[str] = field(default_factory=list)
     lenient: bool = False
+
+    @property
+    def records(self) -> bool:
+        """Whether picks are written as JSON lines."""
+        return self.jsonl or self.out.removesuffix(".gz").removesuffix(".zst").endswith(".jsonl")
 
 
 class Scored(NamedTuple):
@@ -37,11 +52,23 @@ class Scored(NamedTuple):
     standing: Standing
 
 
-def rerank(task: RerankTask) -> Scored | None:
-    """Choose the best candidate of every list."""
+class Reranked(NamedTuple):
+    """What was chosen: how many lists, in how many another candidate than the first, the mean margin, the score."""
+
+    segments: int
+    candidates: int
+    changed: int
+    margin: float | None
+    scored: Scored | None
+
+
+def rerank(task: RerankTask) -> Reranked:
+    """Choose the best candidates of every list."""
     if task.out == task.reordered == "-":
         raise InputError("the best candidates and --lists cannot both go to stdout; name a file with --out")
-    runs = read_runs(task.lists, task.lenient)
+    if task.top > 1 and not task.records:
+        raise InputError(f"--top {task.top}: plain text has a line for each list; add --jsonl, or name a .jsonl file")
+    runs = read_runs(task.lists, task.lenient, task.columns)
     merged = runs.merged
     learnt = weights_for(merged.features, task.weights, task.lenient)
     scored = None
@@ -51,9 +78,77 @@ def rerank(task: RerankTask) -> Scored | None:
         arbiter = judge(merged, references, metric, listed=task.listed)
         found = standing(arbiter.batch(merged), learnt.vector)
         scored = Scored(arbiter.metric, arbiter.metric.signature(arbiter.references), found)
-    best = merged.texts.take(pick(merged, learnt, listed=task.listed))
+    scores = scores_of(merged, learnt, listed=task.listed)
+    ranked = _Ranked.of(merged, scores)
     with replacing(task.out) as file:
-        file.write("".join(f"{text}\n" for text in best).encode())
+        file.writelines(line.encode() for line in (_records(ranked, task.top) if task.records else _texts(ranked)))
     if task.reordered:
-        save_nbest(task.reordered, reordered(merged, learnt, listed=task.listed))
-    return scored
+        at = iter(np.cumsum([0, *(part.size for part in merged.parts())]).tolist())
+        sorted_parts = (
+            part.sorted_by(scores[start : start + part.size]) for part, start in zip(merged.parts(), at, strict=False)
+        )
+        save_lists(task.reordered, merged, sorted_parts)
+    return ranked.summary(scored)
+
+
+class _Ranked(NamedTuple):
+    """Lists with a score and the places of their candidates, the best first; the first of equals is better."""
+
+    lists: Candidates
+    scores: Reals
+    order: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, lists: Candidates, scores: Reals) -> _Ranked:
+        owner = np.repeat(np.arange(len(lists)), np.diff(lists.bounds))
+        return cls(lists, scores, np.lexsort((-scores, owner)))
+
+    @property
+    def filled(self) -> NDArray[np.int64]:
+        """The segments that have candidates."""
+        return np.flatnonzero(np.diff(self.lists.bounds))
+
+    def margins(self) -> Reals:
+        """How much better the best is than the second; NaN in lists of one."""
+        bounds = self.lists.bounds
+        several = np.flatnonzero(np.diff(bounds) > 1)
+        margins = np.full(len(self.lists), np.nan)
+        first = self.order[bounds[several]]
+        margins[several] = self.scores[first] - self.scores[self.order[bounds[several] + 1]]
+        return margins
+
+    def summary(self, scored: Scored | None) -> Reranked:
+        margins, starts = self.margins(), self.lists.bounds[self.filled]
+        margin = float(np.nanmean(margins)) if np.isfinite(margins).any() else None
+        changed = int((self.order[starts] != starts).sum())
+        return Reranked(len(self.lists), self.lists.size, changed, margin, scored)
+
+
+def _texts(ranked: _Ranked) -> Iterator[str]:
+    """The best candidate of every list, a line each."""
+    lists = ranked.lists
+    best = lists.texts.take(ranked.order[lists.bounds[ranked.filled]])
+    if ((best.blob == 10) | (best.blob == 13)).any():
+        s = next(s for s, text in enumerate(best) if "\n" in text or "\r" in text)
+        raise InputError(
+            f"the best candidate of segment {lists.segments[ranked.filled[s]]} has several lines, which plain text "
+            "cannot hold; add --jsonl, or name a .jsonl file with --out"
+        )
+    return (f"{text}\n" for text in best)
+
+
+def _records(ranked: _Ranked, top: int) -> Iterator[str]:
+    """The best candidates of every list, a JSON object each, with what came with them."""
+    lists, margins = ranked.lists, ranked.margins().tolist()
+    segments, fields = list(lists.segments), {name: list(strings) for name, strings in lists.fields.items()}
+    for s in ranked.filled.tolist():
+        start, end = lists.bounds[s : s + 2].tolist()
+        for rank, i in enumerate(ranked.order[start : min(end, start + top)].tolist(), 1):
+            record: dict[str, Any] = {
+                "id": segments[s], "rank": rank, "text": lists.texts[i], "score": float(ranked.scores[i]),
+            }  # fmt: skip
+            if rank == 1 and end - start > 1:
+                record["margin"] = margins[s]
+            record |= {name: strings[i] for name, strings in fields.items() if strings[i] and name not in record}
+            labels = {name: float(column[i]) for name, column in lists.metrics.items() if not np.isnan(column[i])}
+            yield json.dumps(record | ({"metrics": labels} if labels else {}), ensure_ascii=False) + "\n"

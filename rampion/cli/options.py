@@ -104,7 +104,15 @@ ReportOut = Annotated[
     Path | None, Option(*Out, metavar="FILE", help="The page to write.", show_default="report.html in RUN")
 ]
 BestOut = Annotated[
-    str, Option(*Out, metavar="FILE", help="Write the best candidates here, one on each line; - is stdout.")
+    str,
+    Option(*Out, metavar="FILE", help="Write the best candidates here: JSON lines for .jsonl, else text; - is stdout."),
+]
+PickTop = Annotated[int, Option("--top", metavar="N", min=1, help="How many candidates of each list, the best first.")]
+PickLines = Annotated[
+    bool,
+    Option(
+        "--jsonl", metavar="", help="Write picks as JSON lines, also to stdout: id, rank, text, score, margin, fields."
+    ),
 ]
 ListsOut = Annotated[
     str | None,

@@ -18,6 +18,8 @@ EXAMPLE = """
 
   rampion rerank test.nbest.gz --weights run --refs test.en.0 --refs test.en.1 --out test.out   (and what was gained)
 
+  rampion rerank samples.jsonl --weights run --columns id=prompt_id,text=answer,keep=model --top 3 --out best.jsonl
+
   rampion rerank - --weights run --lists reranked.nbest.gz < test.nbest
 """
 
@@ -27,10 +29,13 @@ def rerank(
     lists: opt.Lists,
     weights: opt.NeededWeights,
     out: opt.BestOut = "-",
+    top: opt.PickTop = 1,
+    jsonl: opt.PickLines = False,
     reordered: opt.Reordered = None,
     listed: opt.Listed = False,
     refs: opt.Refs = None,
     metric: opt.Metric = None,
+    columns: opt.Columns = None,
     lenient: opt.Lenient = False,
     as_json: opt.Json = False,
 ) -> None:
@@ -38,15 +43,18 @@ def rerank(
     from rampion.apps import rerank as reranking
 
     task = reranking.RerankTask(
-        lists=lists, weights=weights, out=out, reordered=reordered, listed=listed, refs=refs or [], metric=metric,
-        lenient=lenient,
+        lists=lists, weights=weights, out=out, top=top, jsonl=jsonl, reordered=reordered, listed=listed,
+        refs=refs or [], metric=metric, columns=columns or [], lenient=lenient,
     )  # fmt: skip
-    if (scored := reranking.rerank(task)) is None:
-        return
-    judge, found, quiet = scored.metric, scored.standing, "-" in (out, reordered)
+    made, quiet = reranking.rerank(task), "-" in (out, reordered)
+    scored = made.scored
     if as_json:
-        console.show_json({"metric": judge.name, "signature": scored.signature, **asdict(found)}, err=quiet)
-        return
-    scores = {"as listed": [found.listed], "reranked": [found.chosen], "oracle": [found.oracle]}
-    console.show_gains(judge, scores, err=quiet)
-    typer.echo(scored.signature, err=quiet)
+        judged = (
+            {"metric": scored.metric.name, "signature": scored.signature, **asdict(scored.standing)} if scored else {}
+        )
+        console.show_json({name: fact for name, fact in made._asdict().items() if name != "scored"} | judged, err=quiet)
+    elif scored:
+        found = scored.standing
+        scores = {"as listed": [found.listed], "reranked": [found.chosen], "oracle": [found.oracle]}
+        console.show_gains(scored.metric, scores, err=quiet)
+        typer.echo(scored.signature, err=quiet)

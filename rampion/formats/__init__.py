@@ -205,15 +205,22 @@ def save_nbest(path: FilePath, lists: Candidates, references: References | None 
     >>> rampion.load_nbest("dev.jsonl.gz").to_records() == lists.to_records()
     True
     """
+    save_lists(path, lists, lists.parts(), references)
+
+
+def save_lists(
+    path: FilePath, lists: Candidates, parts: Iterable[Candidates], references: References | None = None
+) -> None:
+    """Write lists that come in parts, so that only a store is ever whole in memory."""
     name = str(path).removesuffix(".gz").removesuffix(".zst")
     if references is not None and not name.endswith(".jsonl"):
         raise InputError(f"{path}: only JSONL lists hold references; name a .jsonl file, or write them on their own")
     if name.endswith(".store"):
-        store.write(path, lists)
+        store.write(path, Candidates.joined(list(parts)))
     elif name.endswith(".jsonl"):
-        jsonl.write(path, [lists.rows()], lists.features.names, references)
+        jsonl.write(path, (part.rows() for part in parts), lists.features.names, references)
     else:
-        nbest.write(path, [lists.rows()], lists.features.names)
+        nbest.write(path, (part.rows() for part in parts), lists.features.names)
 
 
 class ListFiles(NamedTuple):

@@ -6,12 +6,13 @@ import math
 import re
 from collections.abc import Iterable, Iterator
 from enum import IntEnum
-from itertools import chain, islice, pairwise, takewhile
+from itertools import chain, pairwise, takewhile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rampion import _kernels
+from rampion.arrays import ends
 from rampion.errors import FormatError, InputError
 from rampion.formats.files import FilePath, Skipped, line_blocks, newlines, not_utf8, replacing, shown
 from rampion.store.groups import Group, grouped, groups_of
@@ -25,6 +26,7 @@ Reals = NDArray[np.float64]
 _PLACE, _ID, _TEXT, _NOTE, _SEGMENT, _ENTRIES = 0, 1, 3, 5, 7, 8  # columns of spans; ends stand behind ID, TEXT, NOTE
 _POSITION, _LINES, _WHERE = 0, 1, 2  # cells of state
 _BAR = re.compile(rb"(?<!\S)\|\|\|(?!\S)")
+_TWO_BARS = re.compile(rb"(?<!\S)\|\|\|(?!\S).*(?<!\S)\|\|\|(?!\S)")
 _FIRST_BAR = re.compile(rb"\|\|\|(?!\S)")
 _INTEGER = re.compile(rb"-?\d{1,18}")
 
@@ -240,9 +242,11 @@ def write(path: FilePath, runs: Iterable[Rows], names: Texts) -> None:
     for label in {label for label, _, _ in groups}:
         if label.split() != [label]:
             raise InputError(f"the feature name {label!r} cannot be in n-best text; rename it, or write JSONL")
+    heads = [f" {label}=" if f == first else "" for f, (label, first, _) in enumerate(groups)]
+    firsts = np.array([first for _, first, _ in groups], np.int64)
     with replacing(path) as file:
         for rows in runs:
-            file.writelines(line.encode() for line in _lines(rows, groups))
+            file.write(_written(rows if _whole(rows, firsts) else _filled(rows, groups), heads))
 
 
 def number(value: float) -> str:
@@ -250,22 +254,107 @@ def number(value: float) -> str:
     return repr(value).removesuffix(".0")
 
 
-def _lines(rows: Rows, groups: list[Group]) -> Iterator[str]:
-    scores, metrics = rows.scores.tolist(), [(name, column.tolist()) for name, column in rows.metrics.items()]
-    candidates = enumerate(grouped(rows, groups))
-    for segment, size in zip(rows.segments, np.diff(rows.bounds).tolist(), strict=True):
+def _whole(rows: Rows, firsts: NDArray[np.int64]) -> bool:
+    """Whether features are in order, and of each label that has several values all candidates have all, or none any."""
+    ids, inner = rows.ids.astype(np.int64), np.ones(len(rows.ids), np.bool_)
+    inner[rows.entry_bounds[:-1][np.diff(rows.entry_bounds) > 0]] = False
+    if (ids[1:] <= ids[:-1])[inner[1:]].any():
+        return False
+    counts, n = np.bincount(ids, minlength=len(firsts)), len(rows.texts)
+    alone = np.bincount(firsts, minlength=len(firsts))[firsts] == 1
+    return bool((alone | (counts == 0) & (counts[firsts] == 0) | (counts == n) & (counts[firsts] == n)).all())
+
+
+def _filled(rows: Rows, groups: list[Group]) -> Rows:
+    """The rows with features in order, and 0 for what is missing from a label that is there."""
+    ids, values, counts = list[int](), list[float](), list[int]()
+    firsts = {label: first for label, first, _ in groups}
+    for candidate in grouped(rows, groups):
+        before = len(ids)
+        for label, cells in candidate:
+            ids += range(firsts[label], firsts[label] + len(cells))
+            values += cells
+        counts.append(len(ids) - before)
+    return rows._replace(
+        ids=np.array(ids, np.uint32), values=np.array(values, np.float64), entry_bounds=ends(np.array(counts))
+    )
+
+
+def _written(rows: Rows, heads: list[str]) -> bytes:
+    """The lines of the rows: pieces of text, found for all candidates at once and laid end to end."""
+    n, extra = len(rows.texts), list(rows.metrics)
+    counts = np.diff(rows.entry_bounds)
+    owners, ids, values = np.repeat(np.arange(n), counts), rows.ids.astype(np.int64), rows.values
+    for place, column in enumerate(rows.metrics.values()):
+        known = np.flatnonzero(~np.isnan(column))
+        owners, values = np.concatenate([owners, known]), np.concatenate([values, column[known]])
+        ids = np.concatenate([ids, np.full(len(known), len(heads) + place)])
+    if extra:
+        order = np.argsort(owners, kind="stable")
+        owners, ids, values = owners[order], ids[order], values[order]
+        counts = np.bincount(owners, minlength=n)
+    spelt, numerals = _numerals(values)
+    segments = np.repeat(np.arange(len(rows.segments)), np.diff(rows.bounds))
+    _check_all(rows)
+    shared = [*heads, *(f" {Labels.METRIC}{name}=" for name in extra), " |||", " ||| ", *numerals]
+    bars, first_numeral = len(heads) + len(extra), len(heads) + len(extra) + 2
+    parts = [
+        Texts.from_strings(shared), Texts.from_strings(f"{segment} ||| " for segment in rows.segments), rows.texts,
+        Texts.from_strings(_tails(rows)),
+    ]  # fmt: skip
+    first_segment, first_text, first_tail = np.cumsum([len(part) for part in parts[:-1]]).tolist()
+    starts = ends(4 + 2 * counts)
+    pieces = np.empty(starts[-1], np.int64)
+    pieces[starts[:-1]] = first_segment + segments
+    pieces[starts[:-1] + 1] = first_text + np.arange(n)
+    pieces[starts[:-1] + 2] = bars + (counts == 0)
+    pieces[starts[1:] - 1] = first_tail + np.arange(n)
+    places = 2 * np.arange(len(ids)) + 4 * owners + 3
+    pieces[places] = ids
+    pieces[places + 1] = first_numeral + spelt
+    return Texts.join(parts).take(pieces).blob.tobytes()
+
+
+_COUNTS = 100
+
+
+def _numerals(values: Reals) -> tuple[NDArray[np.int64], list[str]]:
+    """For every value the place of its numeral, and the numerals, with a blank before each."""
+    numerals = [f" {count}" for count in range(_COUNTS)]
+    with np.errstate(invalid="ignore"):
+        places = np.clip(values, 0, _COUNTS - 1).astype(np.int64)
+    others = np.flatnonzero((places != values) | ((places == 0) & np.signbit(values)))
+    bits, inverse = np.unique(values[others].view(np.int64), return_inverse=True)
+    places[others] = _COUNTS + inverse
+    return places, numerals + [f" {number(value)}" for value in bits.view(np.float64).tolist()]
+
+
+def _tails(rows: Rows) -> Iterator[str]:
+    """What follows the features of every candidate: the total and the note, if there are any."""
+    notes = list(rows.notes) if rows.notes.bounds[-1] > rows.notes.bounds[0] else [""] * len(rows.texts)
+    for score, note in zip(rows.scores.tolist(), notes, strict=True):
+        total = "" if math.isnan(score) else f" ||| {number(score)}"
+        yield f"{total or ' |||'} ||| {note}\n" if note else f"{total}\n"
+
+
+def _check_all(rows: Rows) -> None:
+    """Refuse ids, texts and notes that would not read back; only those with suspicious bytes are looked at."""
+    for segment in rows.segments:
         _check("segment id", segment, segment, _FIRST_BAR)
-        for i, candidate in islice(candidates, size):
-            text, note, score = rows.texts[i], rows.notes[i], scores[i]
-            if text:
-                _check("hypothesis", segment, text, _BAR)
-            cells = [f"{label}= {' '.join(map(number, values))}" for label, values in candidate]
-            known = [(name, column[i]) for name, column in metrics if not math.isnan(column[i])]
-            cells += [f"{Labels.METRIC}{name}= {number(value)}" for name, value in known]
-            line = f"{segment} ||| {text} ||| {' '.join(cells)}"
-            if note or not math.isnan(score):
-                line += " |||" if math.isnan(score) else f" ||| {number(score)}"
-            yield f"{line} ||| {note}\n" if note else f"{line}\n"
+    for what, texts, bar in (("hypothesis", rows.texts, _BAR), ("note", rows.notes, _TWO_BARS)):
+        for i in _suspicious(texts):
+            segment = rows.segments[int(np.searchsorted(rows.bounds, i, "right")) - 1]
+            _check(what, segment, texts[i], bar)
+
+
+def _suspicious(texts: Texts) -> list[int]:
+    """Texts that begin or end with a blank, or hold a control character or a bar."""
+    bounds, blob = texts.bounds, texts.blob
+    filled = np.flatnonzero(bounds[1:] > bounds[:-1])
+    edge = (blob[bounds[filled]] <= 32) | (blob[bounds[filled + 1] - 1] <= 32)
+    inside = np.flatnonzero((blob < 32) | (blob == 124))
+    found: list[int] = np.union1d(filled[edge], np.searchsorted(bounds, inside, "right") - 1).tolist()
+    return found
 
 
 def _check(what: str, identity: str, text: str, bar: re.Pattern[bytes]) -> None:

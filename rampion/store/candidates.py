@@ -411,6 +411,54 @@ class Candidates(Sequence[Segment]):
         lists = self.lists._replace(width=0, dense=np.zeros(0))
         return self._with(lists=lists, features=Features(self.features.names, 0))
 
+    def parts(self) -> Iterator[Candidates]:
+        """The lists in parts of consecutive segments, over the same arrays, each small enough to be written out.
+
+        Returns
+        -------
+        iterator of Candidates
+            The next segments.
+
+        Examples
+        --------
+        >>> sum(len(part) for part in lists.parts())
+        2
+        """
+        for first, last in pairwise(self.lists.cuts(_WRITTEN).tolist()):
+            start, end = self.bounds[[first, last]].tolist()
+            rows = slice(start, end)
+            yield self._with(
+                lists=self.lists.part(first, last),
+                segments=self.segments.part(first, last),
+                texts=self.texts.part(start, end),
+                scores=self.scores[rows],
+                notes=self.notes.part(start, end),
+                metrics={name: column[rows] for name, column in self.metrics.items()},
+                seen=self.seen[rows],
+                fields={name: Coded(strings.values, strings.codes[rows]) for name, strings in self.fields.items()},
+            )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Candidates]) -> Candidates:
+        """Lists with the same features, one after another.
+
+        Parameters
+        ----------
+        parts : sequence of Candidates
+            At least one, such as `parts` gives.
+
+        Returns
+        -------
+        Candidates
+            The lists of all parts.
+
+        Examples
+        --------
+        >>> rampion.Candidates.joined([lists[:1], lists[1:]]).to_records() == lists.to_records()
+        True
+        """
+        return cls._join(list(parts), parts[0].features)
+
     def rank(self) -> Offsets:
         """The place of every candidate in its list.
 
@@ -898,6 +946,9 @@ class Candidates(Sequence[Segment]):
         features, values = Features(names, meta["width"]), Texts(arrays["fields.blob"], arrays["fields.bounds"])
         fields = {name[6:]: Coded(values, array) for name, array in arrays.items() if name.startswith("field:")}
         return cls._trusted(lists, features, segments, texts, arrays["scores"], notes, metrics, arrays["seen"], fields)
+
+
+_WRITTEN = 1 << 19  # values that are written at a time
 
 
 def _concatenate(parts: Sequence[NDArray[Any]], dtype: type) -> NDArray[Any]:

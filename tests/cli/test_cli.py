@@ -141,7 +141,7 @@ def test_a_run_is_a_folder(task, tmp_path):
         "dev": [],
         "dev_refs": [],
     }
-    assert config == expected | asked | {"lenient": False}
+    assert config == expected | asked | {"lenient": False, "columns": []}
 
     manifest = json.loads((run / "manifest.json").read_text())
     content = (task / "dev.jsonl").read_bytes()
