@@ -29,9 +29,7 @@ def team(spec: str, run: Path) -> Iterator[Team]:
         room = Workspace(run / SHARDS)
         with Coordinator(executor, room, patience) as coordinator:
             for number in room.journal.damaged():
-                console.note(
-                    f"{room.journal.path}:{number}: is damaged and was skipped; its result is computed again"
-                )
+                console.note(f"{room.journal.path}:{number}: is damaged and was skipped; its result is computed again")
             yield Team(coordinator, size)
         room.lasting.clear()
         room.keep([], [])
