@@ -87,7 +87,7 @@ def check(python: Path, folder: Path) -> str:
     run(python, "-m", "venv", home)
     run(home / "bin/python", "-m", "pip", "-q", "install", f"{wheel}[test]")
     run(home / "bin/python", "-P", ROOT / "packaging/try_wheel.py", cwd=folder)
-    command = [home / "bin/python", "-m", "pytest", "-m", "not slow", "--hypothesis-profile=quick", "-n", "2"]
+    command = [home / "bin/python", "-P", "-m", "pytest", "-m", "not slow", "--hypothesis-profile=quick", "-n", "2"]
     said = run(*command, *(ROOT / "tests" / name for name in TESTS), cwd=ROOT)
     return f"{told}; {POLICY}; {said.splitlines()[-1]}"
 
