@@ -88,6 +88,8 @@ RunOut = Annotated[Path, Option(*Out, metavar="DIR", help="The run folder to wri
 DemoOut = Annotated[
     Path, Option(*Out, metavar="DIR", help="A folder of its own; an unfinished demo in it is continued.")
 ]
+SamplesOut = Annotated[Path, Option("--out", "-o", metavar="DIR", help="The folder for train.jsonl and test.jsonl.")]
+Problems = Annotated[int, Option(metavar="N", min=1, help="Problems in each file.")]
 ListsDemoOut = Annotated[
     Path | None,
     Option(
