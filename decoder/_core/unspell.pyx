@@ -86,6 +86,14 @@ cdef inline row_t block_of(row_t source, const id_t[::1] tokens, row_t count, co
     return MISSING
 
 
+cdef inline bint repeats(const byte_t[::1] text, row_t start, row_t other, row_t size) except? -1 nogil:
+    """Whether both places begin with the same bytes."""
+    cdef row_t at = 0
+    while at < size and text[start + at] == text[other + at]:
+        at += 1
+    return at == size
+
+
 def name_keys(const byte_t[::1] text, const row_t[::1] bounds, blocks, labels, sources, targets,
               const id_t[::1] target_slots, id_t[::1] tokens, key_t[::1] keys):  # OUT keys; tokens is room
     """Fill keys with the key of every name text[bounds[i]:bounds[i + 1]], 0 for one that is no name of this block set.
@@ -100,7 +108,7 @@ def name_keys(const byte_t[::1] text, const row_t[::1] bounds, blocks, labels, s
     cdef const byte_t[::1] label = labels.blob, source = sources.blob, target = targets.blob
     cdef const row_t[::1] label_at = labels.bounds, source_at = sources.bounds, target_at = targets.bounds
     cdef const id_t[::1] source_slots = sources.slots, target_word_slots = targets.slots
-    cdef row_t row, at, count, t, a, b, c, i
+    cdef row_t row, at, count, t, a, b, c, i, seen = 0, size = 0, block = MISSING  # the block named last, and where
     cdef row_t[PARTS + 1] part
     cdef row_t[3] found
     with nogil:
@@ -123,15 +131,17 @@ def name_keys(const byte_t[::1] text, const row_t[::1] bounds, blocks, labels, s
             if t == P1 or t == P2 or t == H1 or t == H2:
                 if count != (3 if t == P1 else 4):
                     continue
-                a = tokens_of(text, part[1], part[2] - 1, source_slots, source, source_at, tokens)
-                b = phrase_of(tokens, a, slots, source_words, source_phrases)
-                a = tokens_of(text, part[2], part[3] - 1, target_word_slots, target, target_at, tokens)
-                b = block_of(b, tokens, a, firsts, block_targets, target_words, target_phrases)
+                if part[3] - part[1] != size or not repeats(text, part[1], seen, size - 1):
+                    a = tokens_of(text, part[1], part[2] - 1, source_slots, source, source_at, tokens)
+                    b = phrase_of(tokens, a, slots, source_words, source_phrases)
+                    a = tokens_of(text, part[2], part[3] - 1, target_word_slots, target, target_at, tokens)
+                    block = block_of(b, tokens, a, firsts, block_targets, target_words, target_phrases)
+                    seen, size = part[1], part[3] - part[1]
                 c = 0
                 if t != P1:
                     c = code_of(text, part[3], part[4] - 1, label, label_at, TURNS if t == P2 else SWINGS, 3)
-                if b >= 0 and c >= 0:
-                    keys[row] = of_block(t, b, c)
+                if block >= 0 and c >= 0:
+                    keys[row] = of_block(t, block, c)
             elif (t == P3 or t == P4 or t == P5) and count == 3:
                 if t == P4:
                     a = tokens_of(text, part[1], part[2] - 1, source_slots, source, source_at, tokens)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from rampion.apps.runs import Inside, TemplateRow, WeightRow, run_of
 from rampion.errors import RecipeError
 from rampion.formats import weights as weight_files
 from rampion.store.features import Weights
+from rampion.store.text import Texts
 
 
 class Named(NamedTuple):
@@ -49,7 +51,7 @@ def look(
     shown, alike, theirs = _largest(learnt, top), dict[str, float](), None
     if compare:
         other = read_weights(compare)
-        alike, theirs = likeness(learnt, other), {name: other.get(name, 0.0) for name in shown}
+        alike, theirs = likeness(learnt, other), _of(other, shown)
     if out:
         weight_files.write(out, learnt)
     return Named(_summary(learnt), alike, shown, theirs)
@@ -69,6 +71,14 @@ def _largest(weights: Weights, top: int) -> dict[str, float]:
     width, vector, names = weights.features.width, weights.vector, weights.features.names
     largest = width + np.argsort(-np.abs(vector[width:]), kind="stable")[:top]
     return {names[f]: float(vector[f]) for f in [*range(width), *largest.tolist()] if f < width or vector[f]}
+
+
+def _of(weights: Weights, names: Iterable[str]) -> dict[str, float]:
+    """The weights of these features, 0 where there is none."""
+    wanted = list(names)
+    places = weights.features.places(Texts.from_strings(wanted)).tolist()
+    values = (float(weights.vector[at]) if at >= 0 else 0.0 for at in places)
+    return dict(zip(wanted, values, strict=True))
 
 
 def likeness(one: Weights, other: Weights) -> dict[str, float]:
