@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rampion.apps.inputs import read_runs, references_of, weights_for
+from rampion.apps.inputs import labelled, read_runs, references_of, weights_for
 from rampion.errors import InputError, meant
 from rampion.features import column_of
 from rampion.formats import texts
@@ -62,10 +62,18 @@ class Given(NamedTuple):
     judged: list[Judged]
 
 
-def given(paths: Sequence[str], refs: Sequence[str], metrics: Sequence[str], lenient: bool = False) -> Given:
-    """The lists, judged by every metric."""
-    runs = read_runs(paths, lenient)
+def given(
+    paths: Sequence[str],
+    refs: Sequence[str],
+    metrics: Sequence[str],
+    columns: Sequence[str] | None = None,
+    lenient: bool = False,
+) -> Given:
+    """The lists, judged by every metric; candidates without a label are left out."""
+    runs = read_runs(paths, lenient, columns)
     lists = runs.merged
+    for name in metrics:
+        [lists] = labelled([lists], name)
     if np.any(np.diff(lists.bounds) == 0):
         raise InputError("a segment of the lists has no candidates; leave it out")
     judges = [judge(lists, references_of(lists.segments, runs.records, refs, name), name) for name in metrics]

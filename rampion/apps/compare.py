@@ -46,6 +46,7 @@ class CompareTask:
     refs: list[str]
     metrics: list[str]
     lists: list[str] = field(default_factory=list)
+    columns: list[str] = field(default_factory=list)
     lenient: bool = False
     test: str = "ar"
     trials: int = 10_000
@@ -107,7 +108,7 @@ def _outputs(systems: dict[str, list[str]], task: CompareTask) -> Iterator[Judge
 
 def _chosen(systems: dict[str, list[str]], task: CompareTask) -> Iterator[Judged]:
     """Every metric with its statistics of what systems choose from the lists."""
-    given = chosen.given(task.lists, task.refs, task.metrics or METRICS, task.lenient)
+    given = chosen.given(task.lists, task.refs, task.metrics or METRICS, task.columns, task.lenient)
     choices = {run: chosen.choice(run, given.lists, task.lenient) for runs in systems.values() for run in runs}
     for one in given.judged:
         rows = [

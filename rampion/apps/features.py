@@ -29,6 +29,7 @@ class FeaturesTask:
     source: str | None = None
     lm: str | None = None
     answer: str | None = None
+    columns: list[str] = field(default_factory=list)
     lenient: bool = False
 
 
@@ -42,14 +43,14 @@ class Added(NamedTuple):
 
 def add(task: FeaturesTask) -> list[Added]:
     """Write the lists with more features."""
-    runs = read_runs(task.lists, task.lenient)
+    runs = read_runs(task.lists, task.lenient, task.columns)
     lists = runs.merged
     names = [*task.add, *_missing(lists, task.like)]
     if not names:
         raise InputError(
             f"the lists have all features that {task.like} has" if task.like else "name features with --add or --like"
         )
-    source = None if task.source is None else _source(task.source, lists)
+    source = None if task.source is None else _source(task.source, lists)  # else what the lists hold
     made = add_features(lists, names, source=source, lm=task.lm, answer=task.answer)
     save_nbest(task.out, made, _references(runs.records, made, task.out))
     return [_added(made, name) for name in made.features.names if name not in lists.features.ids]

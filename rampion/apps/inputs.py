@@ -92,6 +92,13 @@ def with_target(metrics: Sequence[str] | None, target: str | None) -> list[str]:
     return [*(metrics or ()), *column]
 
 
+def one_metric(metric: str | None, target: str | None) -> str | None:
+    """The metric, or the column that --target names; not both."""
+    if metric and target:
+        raise RecipeError(f"--metric {metric} and --target {target}: name one of them")
+    return next(iter(with_target([metric] if metric else None, target)), None)
+
+
 def doubt_of(metric: Metric, references: References | None) -> str | None:
     """What speaks against this metric of these references: BLEU of text that is plainly not tokenised."""
     from rampion.metrics import Bleu

@@ -50,10 +50,15 @@ def score(outputs: Sequence[str], refs: Sequence[str], metrics: Sequence[str]) -
 
 
 def score_choices(
-    systems: Sequence[str], lists: Sequence[str], refs: Sequence[str], metrics: Sequence[str], lenient: bool = False
+    systems: Sequence[str],
+    lists: Sequence[str],
+    refs: Sequence[str],
+    metrics: Sequence[str],
+    columns: Sequence[str] | None = None,
+    lenient: bool = False,
 ) -> list[Scored]:
     """The scores of what every system chooses from the lists; by a column also how well it ranks them."""
-    given, found = chosen.given(lists, refs, metrics or METRICS, lenient), []
+    given, found = chosen.given(lists, refs, metrics or METRICS, columns, lenient), []
     for system in systems:
         choice, scores = chosen.choice(system, given.lists, lenient), dict[str, float]()
         for one in given.judged:

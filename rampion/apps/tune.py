@@ -17,6 +17,7 @@ from rampion.apps.inputs import (
     OF_DECODERS,
     doubt_of,
     labelled,
+    one_metric,
     read_runs,
     recipes_of,
     references_of,
@@ -84,7 +85,17 @@ class TuneTask:
         return [*self.lists, *self.refs, *weights, *self.dev, *self.dev_refs]
 
 
+def settings_of(given: Sequence[str] | None, metric: str | None, target: str | None) -> list[str]:
+    """The settings of --set, and the metric of --metric or --target."""
+    named = one_metric(metric, target)
+    return [*(given or ()), *([f"metric={named}"] if named else [])]
+
+
 MERGE = "merge"
+WEIGHTS = (
+    "the segments have weights: all figures count them, and so do mert and expected BLEU; other recipes learn from "
+    "all segments alike"
+)
 ROSE = 0.05  # a share by which the loss may end above its first round: it counts without L2
 
 
@@ -127,6 +138,8 @@ def prepare(task: TuneTask) -> Prepared:
     runs, records = read_runs(task.lists, task.lenient, task.columns)
     runs = labelled(runs, chosen.metric)
     references = references_of(segments_of(runs), records, task.refs, chosen.metric)
+    if any("weight" in run.fields for run in runs):
+        console.note(WEIGHTS)
     if doubt := doubt_of(metric, references):
         console.note(doubt)
     start = weights_for(runs[0].features, task.weights, task.lenient) if task.weights else None

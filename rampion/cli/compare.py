@@ -49,6 +49,7 @@ def compare(
     metric: opt.Metrics = None,
     target: opt.Target = None,
     lists: opt.From = None,
+    columns: opt.Columns = None,
     lenient: opt.Lenient = False,
     test: opt.TestOption = Test.ar,
     trials: opt.Trials = 10_000,
@@ -61,7 +62,8 @@ def compare(
     from rampion.apps.inputs import with_target
 
     task = comparing.CompareTask(
-        systems=systems, refs=refs or [], metrics=with_target(metric, target), lists=lists or [], lenient=lenient,
+        systems=systems, refs=refs or [], metrics=with_target(metric, target), lists=lists or [],
+        columns=columns or [], lenient=lenient,
         test=test.value, trials=trials, seed=seed,
     )  # fmt: skip
     found = comparing.compare(task)

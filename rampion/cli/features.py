@@ -29,6 +29,7 @@ def features(
     source: opt.SourceText = None,
     lm: opt.Lm = None,
     answer: opt.Answer = None,
+    columns: opt.Columns = None,
     lenient: opt.Lenient = False,
     as_json: opt.Json = False,
 ) -> None:
@@ -48,7 +49,15 @@ def features(
     if out is None:
         raise InputError("name the lists to write with --out")
     task = making.FeaturesTask(
-        lists=lists, add=add or [], out=out, like=like, source=source, lm=lm, answer=answer, lenient=lenient
+        lists=lists,
+        add=add or [],
+        out=out,
+        like=like,
+        source=source,
+        lm=lm,
+        answer=answer,
+        columns=columns or [],
+        lenient=lenient,
     )
     found = making.add(task)
     if as_json:

@@ -24,7 +24,7 @@ EXAMPLE = """
 
   rampion inspect dev.nbest.gz --refs dev.en --weights run --other test.nbest.gz   (are both from one system?)
 
-  rampion inspect lists.jsonl --metric metric:comet --json
+  rampion inspect lists.jsonl --target comet --json
 """
 WIDTH, NAME = 80, 28
 ORDERS = {"listed": "as listed", "weights": "by the weights"}
@@ -36,6 +36,7 @@ def inspect(
     refs: opt.Refs = None,
     weights: opt.Weights = None,
     metric: opt.Metric = None,
+    target: opt.Target = None,
     other: opt.OtherLists = None,
     top: opt.TopFeatures = 10,
     columns: opt.Columns = None,
@@ -44,9 +45,11 @@ def inspect(
 ) -> None:
     """Examine lists: oracle scores, diversity, what each feature is worth, and what is wrong."""
     from rampion.apps import inspect as inspecting
+    from rampion.apps.inputs import one_metric
 
+    named = one_metric(metric, target)
     found = inspecting.inspect(
-        lists, refs or [], weights=weights, metric=metric, other=other, top=top, lenient=lenient, columns=columns
+        lists, refs or [], weights=weights, metric=named, other=other, top=top, lenient=lenient, columns=columns
     )
     if as_json:
         console.show_json(found.as_dict())

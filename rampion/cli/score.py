@@ -38,6 +38,7 @@ def score(
     metric: opt.Metrics = None,
     target: opt.Target = None,
     lists: opt.From = None,
+    columns: opt.Columns = None,
     lenient: opt.Lenient = False,
     as_json: opt.Json = False,
 ) -> None:
@@ -47,7 +48,7 @@ def score(
 
     metrics = with_target(metric, target)
     if lists:
-        found = scoring.score_choices(outputs, lists, refs or [], metrics, lenient)
+        found = scoring.score_choices(outputs, lists, refs or [], metrics, columns, lenient)
     else:
         found = scoring.score(outputs, refs or [], metrics)
     if as_json:

@@ -36,11 +36,11 @@ EXAMPLE = """
 
   rampion tune train.store --refs train.en --recipe xbleu-rprop --shards 16 --executor dask,workers=4   (many workers)
 
-  rampion tune samples.jsonl --metric metric:is_correct   (0/1 labels, the best of a few recipes)
+  rampion tune samples.jsonl --target is_correct   (0/1 labels, the best of a few recipes)
 
   rampion tune samples.jsonl --metric metric:comet --recipe rampion-mira --set cap=0.001 --out run
 
-  rampion tune samples.csv --columns id=question,text=answer,target=is_correct --metric metric:is_correct --out run
+  rampion tune samples.csv --columns id=question,text=answer,target=is_correct --target is_correct --out run
 
   rampion tune dev.de --refs dev.en --decoder-command 'nbest-with {weights} {k}' --weights start.weights   (a loop)
 
@@ -58,6 +58,7 @@ def tune(
     weights: opt.Weights = None,
     recipe: opt.TuneRecipe = None,
     metric: opt.Metric = None,
+    target: opt.Target = None,
     policy: opt.Policy = None,
     set_: opt.Set = None,
     dev: opt.Dev = None,
@@ -102,9 +103,9 @@ def tune(
     usual = "rampion" if wanted or set_ or shards or executor or seeds else "auto"
     task = tuning.TuneTask(
         lists=lists, refs=refs or [], out=out, weights=weights, recipe=recipe or usual, policy=policy, dev=dev or [],
-        settings=[*(set_ or []), *([f"metric={metric}"] if metric else [])], dev_refs=dev_refs or [],
-        keep_rounds=keep_rounds, seeds=seeds, folder=folder, shards=shards, executor=executor, columns=columns or [],
-        lenient=lenient, resume=resume, force=force, folds=folds, group=group,
+        settings=tuning.settings_of(set_, metric, target), dev_refs=dev_refs or [], keep_rounds=keep_rounds,
+        seeds=seeds, folder=folder, shards=shards, executor=executor, columns=columns or [], lenient=lenient,
+        resume=resume, force=force, folds=folds, group=group,
     )  # fmt: skip
     with tuning.claimed(task):
         _tune_in_a_loop(task, wanted, as_json) if wanted else _tune_on_lists(task, as_json)

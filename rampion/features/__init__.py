@@ -48,7 +48,7 @@ def add_features(
     names : str or sequence of str
         What to add, by name. A product may name features that stand before it.
     source : sequence of str, optional
-        The source or prompt of every segment, which `ratio` and `copied` need.
+        The source or prompt of every segment, which `ratio` and `copied` need; by default what the lists hold.
     lm : Lm, str or path, optional
         The language model of `lm`, or its file: ARPA or binary.
     answer : str, optional
@@ -94,7 +94,7 @@ def column_of(lists: Candidates, name: str) -> Reals:
     >>> column_of(lists, "LM").tolist(), column_of(lists, "length*LM").tolist()
     ([-1.0, -1.5, -0.5, -1.0], [-3.0, -4.5, -1.0, -2.0])
     """
-    return Given(lists, None, None, None).column(name)
+    return Given(lists, _sources(lists, None), None, None).column(name)
 
 
 def is_made(name: str) -> bool:
@@ -286,7 +286,7 @@ def _binned(given: Given, name: str, parts: int) -> Columns:
 
 def _sources(lists: Candidates, source: Sequence[str] | None) -> list[str] | None:
     if source is None:
-        return None
+        return lists.of_segments("source") if "source" in lists.fields else None
     if isinstance(source, str):
         raise InputError("the sources are one string; give a list of strings, one a segment")
     found = list(source)

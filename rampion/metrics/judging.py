@@ -114,7 +114,10 @@ class Batch:
 
     def priced(self, alpha: float) -> Stakes:
         """The stakes with the costs of another alpha."""
-        return replace(self.stakes, costs=costs(self.metric, self.statistics, alpha))
+        weights, statistics = weights_of(self.candidates), self.statistics
+        if weights is not None:
+            statistics = statistics / np.where(weights > 0, weights, 1.0)[:, np.newaxis]
+        return replace(self.stakes, costs=costs(self.metric, statistics, alpha))
 
     def upon(self, offset: Reals) -> Self:
         """The same candidates with a further fixed part of their scores."""
@@ -144,6 +147,8 @@ class Judge:
             reached &= len(references.texts.blob) > 0  # without references an empty text would equal one
             reached |= (prices == 0) & (prices.min(initial=0.0) == 0)  # a label of 1, or no errors
         stakes = Stakes(candidates.bounds, prices, reached)
+        if (weights := weights_of(candidates)) is not None:
+            statistics = statistics * weights[:, np.newaxis]
         return Batch(candidates, statistics, stakes, self.metric, totals(candidates) if self.listed else None)
 
     def references_of(self, candidates: Candidates) -> References:
@@ -157,6 +162,13 @@ class Judge:
             raise InputError(
                 f"segment {error} of the lists has no references; give references for every segment"
             ) from error
+
+
+def weights_of(candidates: Candidates) -> Reals | None:
+    """How much every candidate's segment counts in the score of a corpus; None if all count alike."""
+    if "weight" not in candidates.fields:
+        return None
+    return np.repeat(candidates.segment_weights, np.diff(candidates.bounds))
 
 
 def totals(candidates: Candidates) -> Reals:

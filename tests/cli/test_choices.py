@@ -108,3 +108,14 @@ def test_bleu_of_text_that_is_not_tokenised_is_doubted(tmp_path, monkeypatch):
     assert "the references are not tokenised, and BLEU counts words: --metric bleu:13a" in err
     for better in ("bleu:13a", "chrf"):
         assert "tokenised" not in rampion("score", "text", "--refs", "text", "--metric", better).err
+
+
+def test_labels_may_be_missing_and_columns_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [("1", "a", 1, 0.5), ("1", "b", 0, 0.1), ("2", "c", None, 0.9), ("2", "d", 1, 0.2), ("3", "e", None, 1.0)]
+    with open("rows.jsonl", "w") as file:
+        for prompt, said, right, sure in rows:
+            file.write(json.dumps({"p": prompt, "said": said, "right": right, "sure": sure}) + "\n")
+    asked = ["--from", "rows.jsonl", "--columns", "id=p,text=said,target=right", "--target", "right", "--json"]
+    found = json.loads(good("score", "feature:sure", "feature:-sure", *asked))
+    assert [one["scores"]["right"] for one in found] == [1.0, 0.5]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -130,3 +131,36 @@ def test_misspelt_columns_recipes_and_settings_are_guessed():
         recipe_named("mret")
     with pytest.raises(RecipeError, match="did you mean 'rate'"):
         rampion.RECIPES["rampion"].set(raet=1)
+
+
+def weighted(weights):
+    random, records = np.random.default_rng(0), []
+    for s, weight in enumerate(weights):
+        hyps = [
+            {"text": " ".join(random.choice([*"abcd"], 5)), "feats": {"x": random.normal()}, "metrics": {"good": i % 2}}
+            for i in range(3)
+        ]
+        records.append({"id": str(s), "hyps": hyps, "refs": ["a b c d a"], **({"weight": weight} if weight else {})})
+    return rampion.Candidates.from_records(records), rampion.References.from_records(records)
+
+
+@pytest.mark.parametrize("name", ["bleu", "chrf", "wer", "metric:good"])
+def test_a_segment_counts_by_its_weight(name):
+    """A weight of 3 is the segment three times; costs are those of the segment alone."""
+    lists, references = weighted([3.0, 1.0, 2.0])
+    copies = np.array([0, 0, 0, 1, 2, 2])
+    many = lists[copies]
+    many = many.take(np.arange(many.size), many.bounds, Texts.from_strings(map(str, range(6))))
+    many = replace(many, fields={})
+    plain = Judge(metric(name), references.take(copies), many.segments).batch(many)
+    batch = Judge(metric(name), references, lists.segments).batch(lists)
+    assert batch.corpus_score(np.array([1, 5, 6])) == pytest.approx(plain.corpus_score(np.array([1, 4, 7, 11, 12, 15])))
+    alone = Judge(metric(name), references, lists.segments).batch(replace(lists, fields={}))
+    assert np.array_equal(batch.stakes.costs, alone.stakes.costs)
+    assert batch.priced(3.0).costs == pytest.approx(alone.priced(3.0).costs)
+
+
+def test_mert_learns_from_weighted_segments():
+    lists, references = weighted([1.0, 2.0, 0.5, 3.0])
+    tuned = rampion.tune(lists, references, recipe="mert", metric="bleu")
+    assert tuned.after.chosen >= tuned.before.chosen
