@@ -15,6 +15,8 @@ from pathlib import Path
 from time import process_time
 from typing import Any
 
+import numpy as np
+
 from rampion import __version__, _kernels
 from rampion.errors import InputError
 from rampion.formats import toml
@@ -217,6 +219,7 @@ def manifest(inputs: Iterable[str]) -> dict[str, Any]:
         "kernels": _kernels.NAME,
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}",
+        "simd": np.show_config(mode="dicts").get("SIMD Extensions", {}).get("found", []),
         "packages": {name: found for name in PACKAGES if (found := _version(name))},
         "inputs": [fingerprint(path) for path in inputs],
     }
