@@ -260,13 +260,15 @@ class Course:
         weights, features = Weights.from_dict(self.dense[0].weights), f"{FOURTEEN},{self.task.features}"
         (self.out / LISTS).mkdir(exist_ok=True)
         for part, (first, last) in enumerate(self.folds):
-            path = self.lists_of(part)
+            path, begun = self.lists_of(part), perf_counter()
             if path.exists():
                 continue
             decoder = self.decoder(self.folds.others(first, last, self.task.threads), features)
             rows = np.arange(first, last)
             store.write(path, decoder.decode(self.system.corpus.train.source.take(rows), weights, self.task.k))
-            self.say(f"  part {part + 1} of {self.task.parts}")
+            left = (self.task.parts - part - 1) * (perf_counter() - begun) / 60
+            room = self.task.parts * path.stat().st_size / 1e9
+            self.say(f"  part {part + 1} of {self.task.parts}; about {left:.0f} min left, {room:.1f} GB in all")
 
     def pool(self) -> tuple[Pool, float]:
         """All lists, judged, with the base's scores; and the factor of these scores that suits an expectation."""
