@@ -1,7 +1,8 @@
 """Every option of every command, once, with the one help text that it has wherever it stands.
 
 A command takes an option by the name of its type here, and gives it a default. The same flag means the same everywhere,
-but for the few that name the thing a command works on: --out, --dev, --test, --pairs, --longest and --top.
+but for the few that name the thing a command works on: --out, --dev, --test, --pairs, --longest, --top, --compare and
+--group.
 """
 
 from __future__ import annotations
@@ -222,7 +223,7 @@ OtherRun = Annotated[
     Path | None, Option("--compare", metavar="RUN", help="Another run: the page tells what differs, and nothing else.")
 ]
 OtherWeights = Annotated[str | None, Option("--compare", metavar="FILE", help="Other weights, to compare with.")]
-Group = Annotated[
+Templates = Annotated[
     str | None,
     Option(
         "--group",

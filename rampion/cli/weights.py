@@ -31,7 +31,7 @@ EXAMPLE = """
 def weights(
     file: Annotated[str, typer.Argument(metavar="FILE", help="Weights, text or binary, or the folder of a run.")],
     top: opt.TopWeights = 20,
-    group: opt.Group = None,
+    group: opt.Templates = None,
     iteration: opt.Iteration = None,
     compare: opt.OtherWeights = None,
     out: opt.WeightsOut = None,
