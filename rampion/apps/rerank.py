@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -144,7 +144,7 @@ def _records(ranked: _Ranked, top: int) -> Iterator[str]:
     for s in ranked.filled.tolist():
         start, end = lists.bounds[s : s + 2].tolist()
         for rank, i in enumerate(ranked.order[start : min(end, start + top)].tolist(), 1):
-            record: dict[str, Any] = {
+            record: dict[str, object] = {
                 "id": segments[s], "rank": rank, "text": lists.texts[i], "score": float(ranked.scores[i]),
             }  # fmt: skip
             if rank == 1 and end - start > 1:

@@ -22,7 +22,7 @@ from rampion.errors import RampionError, TuningError
 
 # In the order in which --help shows them, panel by panel.
 COMMANDS = (
-    "tune", "rerank", "features", "inspect", "score", "compare", "report", "recipes",
+    "tune", "rerank", "features", "attach", "inspect", "score", "compare", "report", "recipes",
     "corpus", "align", "lm", "blocks", "counts", "decode", "oracle", "explain", "lattice", "train", "condense", "learn",
     "demo", "reproduce", "cite",
     "weights", "diff", "status", "store",

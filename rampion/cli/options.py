@@ -70,6 +70,11 @@ ListsOrText = Annotated[
     list[str],
     Argument(metavar="NBEST", help=f"{NBEST} With a decoder the text to translate, one sentence on each line."),
 ]
+OneList = Annotated[str, Argument(metavar="NBEST", help=NBEST)]
+Values = Annotated[
+    list[str],
+    Argument(metavar="NAME=FILE", help="A name and a file with a line or a JSON record for each candidate, in order."),
+]
 Source = Annotated[
     str, Argument(metavar="TEXT", help="Source sentences, tokenised, one on each line; - is stdin.", show_default=False)
 ]
@@ -182,6 +187,9 @@ From = Annotated[
         help="Lists that the systems choose from. A system is then listed, random, oracle, consensus[:METRIC], "
         "feature:NAME, weights, a run, or an output of the same segments.",
     ),
+]
+AttachedAs = Annotated[
+    str, Option("--as", metavar="KIND", help="feature; metric, a column to tune towards; field, a string to keep.")
 ]
 Columns = Annotated[
     list[str] | None,

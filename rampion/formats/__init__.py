@@ -8,6 +8,7 @@ from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rampion.errors import InputError, InputWarning
 from rampion.formats import (
@@ -234,6 +235,7 @@ class ListFiles(NamedTuple):
     skipped: list[Skipped]
     records: list[references.Records]
     notices: list[str]
+    orders: list[NDArray[np.int64] | None]  # of every table the row of each candidate; other files keep their order
 
 
 def is_store(paths: Sequence[FilePath]) -> bool:
@@ -245,16 +247,18 @@ def read_lists(paths: Sequence[FilePath], *, lenient: bool = False, columns: Col
     """Read lists of any format, told apart by content. All must be of one system, unless read leniently."""
     names = Names()
     labels = Labels(names)
-    files = ListFiles(names, [], [Skipped() for _ in paths], [], [])
+    files = ListFiles(names, [], [Skipped() for _ in paths], [], [], [])
     for path, skipped in zip(paths, files.skipped, strict=True):
         source = records_in(path, skipped if lenient else None, columns or Columns())
         if source is not None:
             found = collect(path, source, labels, skipped if lenient else None, columns)
             files.runs.append(found.rows)
             files.notices.extend(found.notices)
-            if found.refs or not found.flat:
+            files.orders.append(found.order)
+            if found.refs or found.order is None:
                 files.records.append(references.Records(path, found.refs))
             continue
+        files.orders.append(None)
         if columns:
             raise InputError(
                 f"{shown(path)}: --columns is for tables and records; these lists name their parts by themselves"

@@ -95,6 +95,8 @@ def _ends(path: FilePath, header: dict[str, str], nodes: dict[int, Any], arcs: d
     last = [n for n in nodes if n not in arcs] if "end" not in header else [_whole(path, 1, header["end"])]
     if len(first) != 1 or len(last) != 1:
         raise FormatError(f"{shown(path)}: has {len(first)} first and {len(last)} last nodes; expected one of each")
+    if first == last:
+        raise FormatError(f"{shown(path)}: no link leads from node {first[0]} or to it; get the file again")
     return first[0], last[0]
 
 

@@ -6,6 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rampion.errors import FormatError
 from rampion.formats.files import FilePath, Skipped, shown
 from rampion.store import gaps
@@ -22,7 +25,7 @@ class Collected:
     """The rows of a file, the references that it holds by segment, and what should be said of it."""
 
     rows: list[Rows]
-    flat: bool  # whether it is a table, a candidate a row
+    order: NDArray[np.int64] | None  # of a table, a candidate a row: the row of every candidate
     refs: dict[str, list[str]] = field(default_factory=dict)
     notices: list[str] = field(default_factory=list)
 
@@ -54,7 +57,10 @@ def collect(
         raise FormatError(f"{shown(path)}: holds no candidates")
     rows, notices = gaps.filled(found, labels.features, builder.whole)
     return Collected(
-        rows, builder.flat, builder.refs, [f"{shown(path)}: {notice}" for notice in [*builder.notices(), *notices]]
+        rows,
+        builder.order if builder.flat else None,
+        builder.refs,
+        [f"{shown(path)}: {notice}" for notice in [*builder.notices(), *notices]],
     )
 
 

@@ -68,6 +68,14 @@ def floored(runs: list[Rows], names: Names) -> tuple[list[Rows], list[str]]:
     return rows, [notice for notice in notices if "-inf" in notice]
 
 
+def imputed(bounds: Offsets, column: Reals) -> tuple[Reals, NDArray[np.bool_]]:
+    """A feature of all candidates without missing values, and where they were."""
+    known = column[np.isfinite(column)]
+    mean, low = (known.mean(), known.min()) if len(known) else (0.0, 0.0)
+    whole = _with_means(bounds, column[:, None], np.array([low]), np.array([mean]))
+    return whole[:, 0], np.isnan(column)
+
+
 def _summed(runs: list[Rows], size: int, marks: Callable[[Rows], NDArray[np.bool_]]) -> NDArray[np.int64]:
     """How often every feature stands at a marked place."""
     total = np.zeros(size, np.int64)

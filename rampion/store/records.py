@@ -109,6 +109,7 @@ class Builder:
         self.local = list[tuple[str, int]]()  # labels and sizes by the number of their first value
         self.flat = False
         self.count = 0
+        self.order = np.zeros(0, np.int64)  # of the last rows: which candidate of the records comes to which place
         self._clear()
 
     def _clear(self) -> None:
@@ -213,7 +214,7 @@ class Builder:
                 self._nested(one, label, value, f"{where}[{label!r}]")
         elif name == "metrics" and isinstance(cell, Mapping):
             for label, value in cell.items():
-                one.metrics[string(label, where)] = _finite(value, f"{where}[{label!r}]")
+                one.metrics[string(label, where)] = finite(value, f"{where}[{label!r}]")
         elif name == "fields" and isinstance(cell, Mapping):
             one.fields |= {string(label, where): string(value, where) for label, value in cell.items()}
         else:
@@ -264,11 +265,11 @@ class Builder:
             case "weight":
                 one.fields["weight"] = _weight(cell, where)
             case "score":
-                one.score = _finite(cell, where)
+                one.score = finite(cell, where)
             case "note":
                 one.note = string(cell, where)
             case "target":
-                one.metrics[name] = _finite(cell, where)
+                one.metrics[name] = finite(cell, where)
             case "refs":
                 refs = cell if isinstance(cell, list) else [] if cell is None else [cell]
                 one.refs += [ref for ref in (plain_text(ref, where).strip() for ref in refs) if ref]
@@ -346,7 +347,9 @@ class Builder:
             metrics=columns,
             fields=fields,
         )
-        rows = _in_order(rows, np.array(self.owners, np.int64))
+        owners = np.array(self.owners, np.int64)
+        self.order = np.argsort(owners, kind="stable")
+        rows = _in_order(rows, owners, self.order)
         if "weight" in rows.fields:
             codes, owners = rows.fields["weight"].codes, np.repeat(np.arange(len(rows.segments)), np.diff(rows.bounds))
             for i in np.flatnonzero(codes != codes[rows.bounds[owners]])[:1].tolist():
@@ -419,11 +422,10 @@ class _Candidate:
         self.metrics, self.fields, self.refs = dict[str, float](), dict[str, str](), list[str]()
 
 
-def _in_order(rows: Rows, owners: NDArray[np.int64]) -> Rows:
+def _in_order(rows: Rows, owners: NDArray[np.int64], order: NDArray[np.int64]) -> Rows:
     """The candidates of every segment together, in the order in which the segments appeared."""
     if (owners[1:] >= owners[:-1]).all():
         return rows
-    order = np.argsort(owners, kind="stable")
     counts = np.diff(rows.entry_bounds)[order]
     entry_bounds = ends(counts)
     places = np.arange(len(rows.ids)) + np.repeat(rows.entry_bounds[order] - entry_bounds[:-1], counts)
@@ -512,7 +514,7 @@ def _number(value: Any, where: str, words: bool = False) -> float:
     return number
 
 
-def _finite(value: Any, where: str) -> float:
+def finite(value: Any, where: str) -> float:
     """A finite number, true or false, or NaN where it is not known."""
     found, number = _read(value)
     if found == OTHER or math.isinf(number):
@@ -521,7 +523,7 @@ def _finite(value: Any, where: str) -> float:
 
 
 def _weight(cell: Any, where: str) -> str:
-    weight = _finite(cell, where)
+    weight = finite(cell, where)
     if not weight >= 0:
         raise WrongError(f"{where} is {str(cell)[:60]!r}; the weight of a segment is a number of 0 or more")
     return repr(weight)
