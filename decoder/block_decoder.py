@@ -12,11 +12,10 @@ from os import PathLike
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from rampion.decoder.alignment.links import Alignment
 from rampion.decoder.features.dense import DENSE, FOURTEEN, SEVEN, dense, spoken, surface
 from rampion.decoder.features.dense import texts as spelt
-from rampion.decoder.features.templates import GROUPS, NAMES, KeyRow, Templates
+from rampion.decoder.features.templates import GROUPS, NAMES, Templates
 from rampion.decoder.models.blocks import COLUMNS, LEARNT, BlockSet
 from rampion.decoder.models.leave_one_out import STANDARD, LeftOut, Penalty
 from rampion.decoder.models.lm import Lm
@@ -28,6 +27,7 @@ from rampion.decoder.search.model import FLUENCY, Model
 from rampion.decoder.search.oracle import BAG, Oracle, bag, truth
 from rampion.decoder.search.search import Search, search
 
+from rampion.arrays import Ids, KeyRow, Reals
 from rampion.errors import RecipeError
 from rampion.sets.records import DecodedBatch, Keyed, Weighing
 from rampion.store.candidates import Candidates
@@ -36,10 +36,6 @@ from rampion.store.keys import Keys
 from rampion.store.names import Names
 from rampion.store.text import References, Texts
 from rampion.threads import in_order
-
-Reals = NDArray[np.float64]
-Offsets = NDArray[np.int64]
-Ids = NDArray[np.uint32]
 
 SETS = {"seven": SEVEN, "fourteen": FOURTEEN, "learnt": LEARNT}
 BATCH = 64  # sentences of one call of the kernels

@@ -24,7 +24,7 @@ from rampion.decoder.search.candidates import candidates
 from rampion.decoder.search.cube import NonLocal, rescored
 from rampion.decoder.search.kbest import Said
 
-from rampion.arrays import ends
+from rampion.arrays import Ids, Offsets, Reals, ends
 from rampion.errors import InputError, RecipeError
 from rampion.sets.records import DecodedBatch, Keyed, Weighing
 from rampion.store.candidates import Candidates
@@ -32,9 +32,6 @@ from rampion.store.features import Weights
 from rampion.store.names import Names
 from rampion.store.text import Texts
 
-Reals = NDArray[np.float64]
-Offsets = NDArray[np.int64]
-Ids = NDArray[np.uint32]
 Keys = NDArray[np.uint64]
 
 T = TypeVar("T")

@@ -28,14 +28,14 @@ from rampion.decoder.search.oracle import Oracle
 from rampion.decoder.search.search import Search
 from rampion.decoder.search.states import Reordering
 
-from rampion.arrays import fingerprint
+from rampion.arrays import KeyRow, Reals, fingerprint
 from rampion.errors import RecipeError, StoreError
 from rampion.executors import Coordinator, Job, Task, shards
 from rampion.executors.tasks import kept
 from rampion.formats import container
 from rampion.formats.files import Origin
 from rampion.schema import Found, Row, Schema, bounds, not_negative, reals, spans, strings, utf8
-from rampion.sets.records import DecodedBatch, Keyed, KeyRow, Weighing
+from rampion.sets.records import DecodedBatch, Keyed, Weighing
 from rampion.store.candidates import Candidates
 from rampion.store.features import Weights
 from rampion.store.keys import SLOT, Keys
@@ -98,8 +98,6 @@ FIRED = Schema(
 )
 
 T = TypeVar("T")
-Reals = NDArray[np.float64]
-Offsets = NDArray[np.int64]
 Files = Mapping[str, Path]
 Settings = Mapping[str, Any]  # as JSON has them
 Span = tuple[int, int]

@@ -9,7 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+Reals = NDArray[np.float64]
+Singles = NDArray[np.float32]
 Offsets = NDArray[np.int64]
+Ids = NDArray[np.uint32]
+KeyRow = NDArray[np.uint64]
+Mask = NDArray[np.bool_]
 
 
 def ends(lengths: NDArray[Any]) -> Offsets:

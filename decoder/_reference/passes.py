@@ -10,7 +10,9 @@ from math import exp, inf, log1p
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rampion.decoder.models.options import Graph, Reals
+    from rampion.decoder.models.options import Graph
+
+    from rampion.arrays import Reals
 
 
 def distances(graph: Graph, scores: Reals, soft: bool, forward: Reals, backward: Reals) -> None:

@@ -21,6 +21,7 @@ from rampion.decoder import _kernels
 from rampion.decoder.alignment.links import METHODS, UNEVEN, Alignment, Words, bounds_of, symmetrise
 from rampion.decoder.text.tokenised import Tokenised
 
+from rampion.arrays import Ids, Offsets, Reals
 from rampion.errors import InputError, StoreError
 from rampion.formats import container
 from rampion.formats.files import FilePath
@@ -29,11 +30,8 @@ from rampion.store.names import Names
 from rampion.store.text import Texts
 from rampion.threads import processors
 
-Offsets = NDArray[np.int64]
-Ids = NDArray[np.uint32]
 Places = NDArray[np.int32]
 Smalls = NDArray[np.float32]
-Reals = NDArray[np.float64]
 
 LONGEST = 200  # words of a side; pairs with a longer or an empty side are not aligned
 WINDOW = 7  # jumps of up to this many words have a weight each; all farther jumps share one

@@ -16,13 +16,11 @@ from numpy.typing import NDArray
 from rampion.decoder import _kernels
 from rampion.decoder.text.tokenised import Tokenised
 
-from rampion.arrays import ends
+from rampion.arrays import Ids, Offsets, ends
 from rampion.errors import FormatError, InputError, RecipeError
 from rampion.formats.files import FilePath, lines, replacing, shown
 from rampion.store.text import Texts
 
-Offsets = NDArray[np.int64]
-Ids = NDArray[np.uint32]
 Places = NDArray[np.int32]
 
 METHODS = ("intersection", "union", "grow-diag", "grow-diag-final-and")

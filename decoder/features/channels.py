@@ -11,17 +11,13 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from rampion.decoder.features.templates import NAMES, Templates, labels_of
 from rampion.decoder.models.blocks import BOUNDARY, COLUMNS, Blocks, BlockSet
 
-from rampion.arrays import ends
+from rampion.arrays import Offsets, Reals, ends
 from rampion.errors import InputError
 from rampion.optim.baum_welch import UNUSED, Table
 from rampion.store.features import Features
-
-Reals = NDArray[np.float64]
-Offsets = NDArray[np.int64]
 
 CHANNELS = COLUMNS[:2]
 CUT = -1  # in place of a block: the entry of the pairs that are no blocks

@@ -24,13 +24,11 @@ from rampion.decoder.models import extract
 from rampion.decoder.models.blocks import END, START, Vocabularies, packed
 from rampion.decoder.models.extract import WORDS, AlignedText, Runs, Watch, unpacked
 
+from rampion.arrays import Ids, Offsets, Reals
 from rampion.errors import FormatError, InputError, RecipeError
 from rampion.formats.files import FilePath, lines, replacing, shown
 from rampion.store.text import Texts
 
-Reals = NDArray[np.float64]
-Ids = NDArray[np.uint32]
-Offsets = NDArray[np.int64]
 Keys = NDArray[np.uint64]
 
 KINDS: Mapping[str, tuple[int, ...]] = {"pair": (2,), "gram": (1, 2, 3), "trigger": (2,)}  # numbers of words, by kind

@@ -23,12 +23,9 @@ from rampion.decoder import _kernels
 from rampion.decoder.models.blocks import COLUMNS, LEARNT, Blocks
 from rampion.decoder.models.options import Derivations, Options, Sentences
 
+from rampion.arrays import Ids, Offsets, Reals
 from rampion.store.names import Names
 from rampion.store.text import Texts
-
-Reals = NDArray[np.float64]
-Ids = NDArray[np.uint32]
-Offsets = NDArray[np.int64]
 
 DENSE = (*COLUMNS, "Phrases", "Words", "Jump", "JumpOut", "JumpIn", "LM", "LMFirst", "LMRest", *LEARNT)
 SEVEN = ("PhraseST", "ModelOne", "LMFirst", "LMRest", "JumpOut", "JumpIn", "Words")

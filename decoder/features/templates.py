@@ -45,14 +45,11 @@ from rampion.decoder import _kernels
 from rampion.decoder.models.blocks import BOUNDARY, Blocks, Vocabularies
 from rampion.decoder.models.options import Derivations, Options, Sentences
 
+from rampion.arrays import Ids, KeyRow, Offsets
 from rampion.errors import InputError, RecipeError
 from rampion.store.keys import Keys
 from rampion.store.names import Names
 from rampion.store.text import Texts
-
-Ids = NDArray[np.uint32]
-Offsets = NDArray[np.int64]
-KeyRow = NDArray[np.uint64]
 
 NAMES = ("P1", "P2", "P3", "P4", "P5", "W1", "W2", "W3", "W4", "T1", "T2", "H1", "H2")
 GROUPS = {

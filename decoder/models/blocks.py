@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rampion.decoder import _kernels
 from rampion.decoder.models.jumps import Jumps
 
-from rampion.arrays import crowded, ends
+from rampion.arrays import Ids, Offsets, crowded, ends
 from rampion.errors import InputError, StoreError
 from rampion.formats import container
 from rampion.formats.files import FilePath, Origin
@@ -19,8 +19,6 @@ from rampion.schema import Found, Row, Rule, Schema, below, ids_of, pieces, sing
 from rampion.store.names import Names
 from rampion.store.text import Texts
 
-Offsets = NDArray[np.int64]
-Ids = NDArray[np.uint32]
 Reals = NDArray[np.float32]
 Keys = NDArray[np.uint64]
 

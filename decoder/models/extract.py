@@ -23,9 +23,7 @@ from rampion.decoder.models.blocks import (
     COLUMNS,
     SPECIAL,
     BlockSet,
-    Ids,
     Keys,
-    Offsets,
     Phrases,
     Side,
     Vocabularies,
@@ -36,12 +34,10 @@ from rampion.decoder.models.blocks import (
 )
 from rampion.decoder.text.tokenised import Tokenised
 
-from rampion.arrays import fingerprint
+from rampion.arrays import Ids, Mask, Offsets, Reals, fingerprint
 from rampion.errors import InputError, RecipeError
 from rampion.store.text import Texts
 
-Reals = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 Smalls = NDArray[np.float32]
 Watch = Callable[[str, int, int], None]  # receives the name of the pass, and the sentence pairs done and in all
 

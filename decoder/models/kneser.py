@@ -20,13 +20,12 @@ from numpy.typing import NDArray
 from rampion.decoder.models.lm import BEGIN, END, HIGHEST, MARKS, Grams, Lm
 from rampion.decoder.text.tokenised import Tokenised
 
+from rampion.arrays import Ids
 from rampion.errors import InputError, RecipeError
 from rampion.store.names import Names
 from rampion.store.text import Texts
 
-Ids = NDArray[np.uint32]
 Numbers = NDArray[np.int64]
-Reals = NDArray[np.float64]
 
 DEGENERATE = (0.5, 1.0, 1.5)
 _NEVER = np.float32(-99.0)  # log10 p(<s>), which nothing predicts

@@ -16,17 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 from rampion.decoder.alignment.links import Alignment, Words
 from rampion.decoder.models.blocks import BOUNDARY, COLUMNS, IDENTITY, SPECIAL, UNKNOWN, Blocks, BlockSet, Phrases
-from rampion.decoder.models.extract import AlignedText, Mask, Settings, punctuation
+from rampion.decoder.models.extract import AlignedText, Settings, punctuation
 from rampion.decoder.models.options import Options, Sentences, looked_up
 
+from rampion.arrays import Ids, Mask, Offsets, Reals
 from rampion.errors import InputError, RecipeError
 from rampion.store.names import Names
 from rampion.store.text import Texts
 
-Ids = NDArray[np.uint32]
-Offsets = NDArray[np.int64]
 Keys = NDArray[np.uint64]
-Reals = NDArray[np.float64]
 Smalls = NDArray[np.float32]
 Tables = tuple[Phrases, Phrases]
 

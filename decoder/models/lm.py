@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rampion.decoder import _kernels
 
+from rampion.arrays import Reals
 from rampion.errors import StoreError
 from rampion.formats import container
 from rampion.formats.files import FilePath, Origin
@@ -25,7 +26,6 @@ from rampion.store.names import Names
 from rampion.store.text import Texts
 
 Array = NDArray[Any]
-Reals = NDArray[np.float64]
 
 UNIGRAM = np.dtype([("prob", "<f4"), ("backoff", "<f4")])
 GRAM = np.dtype([("key", "<u8"), ("prob", "<f4"), ("backoff", "<f4")])

@@ -10,13 +10,11 @@ from numpy.typing import NDArray
 from rampion.decoder import _kernels
 from rampion.decoder.models.blocks import BOUNDARY, Blocks, BlockSet, Side, assembled
 
+from rampion.arrays import Ids, Offsets, Reals
 from rampion.errors import InputError
 from rampion.store.names import Names
 from rampion.store.text import Texts
 
-Reals = NDArray[np.float64]
-Offsets = NDArray[np.int64]
-Ids = NDArray[np.uint32]
 Places = NDArray[np.int32]
 Smalls = NDArray[np.float32]
 

@@ -14,8 +14,8 @@ from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rampion.decoder.features.templates import KeyRow, Offsets
 
+from rampion.arrays import KeyRow, Offsets
 from rampion.errors import InputError
 from rampion.sets.records import DecodedBatch
 from rampion.store.candidates import Candidates, pack

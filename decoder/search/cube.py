@@ -15,13 +15,11 @@ from rampion.decoder.models.blocks import END, START
 from rampion.decoder.models.options import NOTHING, Derivations, Graph
 from rampion.decoder.search.kbest import ITEM, LOOKS, Said, filled, said_room, widest
 
+from rampion.arrays import Ids, Offsets, Reals
 from rampion.errors import InputError, RecipeError
 from rampion.store.names import Names
 from rampion.store.text import Texts
 
-Reals = NDArray[np.float64]
-Offsets = NDArray[np.int64]
-Ids = NDArray[np.uint32]
 Gain = Callable[[tuple[int, ...], tuple[int, ...]], float]
 BITS, TRIGGER = 21, 1 << 63
 MIX = np.uint64(0x9E3779B97F4A7C15)

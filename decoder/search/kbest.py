@@ -11,10 +11,9 @@ from rampion.decoder import _kernels
 from rampion.decoder.models.blocks import IDENTITY, Blocks
 from rampion.decoder.models.options import Derivations, Graph, Options
 
+from rampion.arrays import Ids, Offsets
 from rampion.errors import RecipeError
 
-Offsets = NDArray[np.int64]
-Ids = NDArray[np.uint32]
 ITEM = np.dtype([("score", "<f8"), ("edge", "<u4"), ("item", "<u4")])
 NODE = np.dtype([("size", "<i8"), ("best", "<u4"), ("last", "<u4"), ("waiting", "<u4"), ("asker", "<u4")])
 LOOKS = 20

@@ -19,6 +19,7 @@ from rampion.decoder import _kernels
 from rampion.decoder.models.options import NOTHING, Derivations, Graph
 from rampion.decoder.search.kbest import Said, kbest
 
+from rampion.arrays import Reals
 from rampion.errors import FormatError, InputError, RecipeError
 from rampion.formats import container
 from rampion.formats.files import FilePath, head, line_blocks, not_utf8, replacing, shown
@@ -26,7 +27,6 @@ from rampion.schema import Found, Row, Schema, bounds, reals, spans, strings
 from rampion.store.names import Names
 from rampion.store.text import Texts
 
-Reals = NDArray[np.float64]
 ENDING = ".lattice"
 
 NONE: NDArray[np.uint32] = np.zeros(0, np.uint32)

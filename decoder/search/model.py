@@ -16,11 +16,10 @@ from rampion.decoder.models.jumps import Jumps
 from rampion.decoder.models.lm import GRAM, PAST, UNIGRAM, Lm, Table
 
 from rampion import _kernels as tables
+from rampion.arrays import Ids, Reals
 from rampion.errors import InputError
 from rampion.store.keys import ABSENT, SLOT, Keys
 
-Reals = NDArray[np.float64]
-Ids = NDArray[np.uint32]
 FLUENCY = ("LM", "LMFirst", "LMRest")
 DISTORTION = ("JumpOut", "JumpIn")
 MUTE = Table(1, np.zeros(1, UNIGRAM), np.zeros(1, GRAM))

@@ -13,15 +13,12 @@ from rampion.decoder.models.blocks import IDENTITY, Blocks
 from rampion.decoder.models.options import Derivations, Options, Sentences
 from rampion.decoder.search.states import Reordering
 
-from rampion.arrays import chained, ends
+from rampion.arrays import Ids, Offsets, chained, ends
 from rampion.errors import InputError
 from rampion.metrics.bleu import ORDER, Bleu
 from rampion.store.names import Names
 from rampion.store.text import References, Texts
 from rampion.threads import in_order
-
-Offsets = NDArray[np.int64]
-Ids = NDArray[np.uint32]
 
 SHARD = 64  # sentences of one call of the kernel, for any number of threads
 BAG = ("P1", "W1")  # the templates that a bag of blocks fires

@@ -28,7 +28,6 @@ from rampion.store.names import Names
 from rampion.store.text import References, Texts
 
 Rows = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 PAIR = "pair"
 Tick = Callable[[int], None]  # receives the number of lines that have been done since the last call
 

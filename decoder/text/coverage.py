@@ -12,7 +12,6 @@ from rampion.store.names import Names
 from rampion.store.text import Texts
 
 Rows = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 
 class Coverage(NamedTuple):

@@ -5,14 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rampion.arrays import ends
+from rampion.arrays import Ids, Offsets, ends
 from rampion.store.names import Names
 from rampion.store.text import Texts
-
-Ids = NDArray[np.uint32]
-Offsets = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rampion.store.lists import Ids, Lists, Offsets, Reals
+    from rampion.arrays import Ids, Offsets, Reals
+    from rampion.store.lists import Lists
 
 
 def apart(

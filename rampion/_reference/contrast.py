@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from rampion._reference.side import side_of
 
 if TYPE_CHECKING:
-    from rampion.store.lists import Offsets, Reals
+    from rampion.arrays import Offsets, Reals
 
     Stance = tuple[Reals, float, Reals]  # the third number of each candidate is for epoch alone
 

@@ -11,7 +11,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rampion.store.lists import Offsets, Reals
+    from rampion.arrays import Offsets, Reals
 
 
 def extremes(values: Reals, bounds: Offsets, least: Offsets, most: Offsets) -> None:

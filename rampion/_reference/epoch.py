@@ -15,7 +15,8 @@ from rampion._reference.side import side_of
 from rampion._reference.step_length import step_length
 
 if TYPE_CHECKING:
-    from rampion.store.lists import Lists, Offsets, Reals, Scratch
+    from rampion.arrays import Offsets, Reals
+    from rampion.store.lists import Lists, Scratch
 
     Stance = tuple[Reals, float, Reals]
 

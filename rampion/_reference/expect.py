@@ -10,7 +10,7 @@ from math import exp, log
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rampion.store.lists import Offsets, Reals
+    from rampion.arrays import Offsets, Reals
 
 
 def expect(

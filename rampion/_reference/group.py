@@ -9,8 +9,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rampion.arrays import Ids, Offsets
     from rampion.store.grouped import Places
-    from rampion.store.lists import Ids, Lists, Offsets
+    from rampion.store.lists import Lists
 
 
 def group(

@@ -13,7 +13,8 @@ from rampion._reference.side import winner
 from rampion._reference.step_length import step_length
 
 if TYPE_CHECKING:
-    from rampion.store.lists import Lists, Offsets, Reals, Scratch
+    from rampion.arrays import Offsets, Reals
+    from rampion.store.lists import Lists, Scratch
 
 
 def gain(statistics: list[float], background: list[float]) -> float:

@@ -9,8 +9,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rampion.arrays import Ids, Offsets
     from rampion.store.candidates import _Work
-    from rampion.store.lists import Ids, Lists, Offsets, Rows
+    from rampion.store.lists import Lists, Rows
 
 
 def pack(rows: Rows, picks: Offsets, places: Ids, lists: Lists, work: _Work) -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from rampion.store.lists import Offsets, Reals
+    from rampion.arrays import Offsets, Reals
 
 WORD, HALF = 2**64 - 1, 2**32 - 1
 

@@ -9,8 +9,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rampion.arrays import Reals
     from rampion.store.grouped import Part
-    from rampion.store.lists import Reals
 
 
 def tally(grouped: Part, weights: Reals, scratch: Reals, scores: Reals) -> None:

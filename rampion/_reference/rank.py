@@ -15,9 +15,9 @@ from rampion._reference.slab import Segment, fold
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rampion.optim.online_sgd import Singles, WorkArrays
+    from rampion.arrays import Offsets, Reals, Singles
+    from rampion.optim.online_sgd import WorkArrays
     from rampion.sets.packed import Slabs
-    from rampion.store.lists import Offsets, Reals
 
     Steps = Callable[[list[float], list[float], int, float], tuple[float, list[float]]]  # gains, scores, truths, scale
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from rampion.store.lists import Offsets, Reals
+    from rampion.arrays import Offsets, Reals
 
     Words = NDArray[np.uint64]
 

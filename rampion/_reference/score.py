@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from rampion._reference.segment import Plain
 
 if TYPE_CHECKING:
-    from rampion.store.lists import Lists, Reals
+    from rampion.arrays import Reals
+    from rampion.store.lists import Lists
 
 
 def score(lists: Lists, weights: Reals, scratch: Reals, scores: Reals) -> None:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from rampion._reference.slab import SLAB, Blob, Chunk
 
 if TYPE_CHECKING:
-    from rampion.sets.packed import Fresh, Ids, Offsets, Slabs, _Room
+    from rampion.arrays import Ids, Offsets
+    from rampion.sets.packed import Fresh, Slabs, _Room
 
 FILTER = 13  # the kernel's work array `filter` has 2 ** FILTER bytes
 

@@ -12,9 +12,8 @@ import numpy as np
 from rampion._reference.slab import Segment
 
 if TYPE_CHECKING:
-    from rampion.optim.online_sgd import Singles
+    from rampion.arrays import Reals, Singles
     from rampion.sets.packed import Slabs
-    from rampion.store.lists import Reals
 
 
 @np.errstate(over="ignore")

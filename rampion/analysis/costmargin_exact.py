@@ -16,11 +16,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rampion.arrays import Mask
 from rampion.errors import InputError, RecipeError, TuningError
 
 Vector = NDArray[np.float64]
 Numbers = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 EXACT = 1e-12  # the largest error of a minimum, relative to 1 or to the objective, whichever is greater
 ROUNDING = 4e-15  # a pull (of unit vectors) up to this is rounding error

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-Reals = NDArray[np.float64]
-Offsets = NDArray[np.int64]
+from rampion.arrays import Offsets, Reals
 
 
 def ranks(bounds: Offsets, scores: Reals) -> Offsets:

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rampion.apps.inputs import labelled, read_runs, references_of, weights_for
+from rampion.arrays import Reals
 from rampion.errors import InputError, meant
 from rampion.features import column_of
 from rampion.formats import texts
@@ -19,8 +19,6 @@ from rampion.metrics.judging import Batch, Judge
 from rampion.store.candidates import Candidates
 from rampion.store.text import Texts
 from rampion.training.tuning import judge
-
-Reals = NDArray[np.float64]
 
 NAMED = "listed", "random", "oracle", "consensus"
 SYSTEMS = (

@@ -9,7 +9,6 @@ from os.path import exists
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rampion.analysis.significance import (
     Bootstrapped,
@@ -22,6 +21,7 @@ from rampion.analysis.significance import (
     spread,
 )
 from rampion.apps import chosen
+from rampion.arrays import Reals
 from rampion.errors import InputError
 from rampion.formats import references, texts
 from rampion.metrics import Metric
@@ -30,7 +30,6 @@ from rampion.store.text import References, Texts
 
 METRICS = "bleu", "chrf"
 
-Reals = NDArray[np.float64]
 
 Judged = tuple[Metric, References, Sequence[Reals]]  # a metric, and by it the statistics of every system
 

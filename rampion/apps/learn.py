@@ -22,7 +22,6 @@ from time import perf_counter
 from typing import NamedTuple, TypedDict
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rampion.analysis.significance import Bootstrapped, bootstrap, paired_bootstrap, randomisation
 from rampion.apps.inputs import changed, seeds_of
@@ -62,7 +61,6 @@ FREE = ("threads",)  # may change when a folder is continued
 
 LOSS = ExpectedBleu()
 
-Reals = NDArray[np.float64]
 Say = Callable[[str], None]
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rampion.apps.inputs import read_runs, references_of, weights_for
+from rampion.arrays import Reals
 from rampion.errors import InputError
 from rampion.formats import save_lists
 from rampion.formats.files import replacing
@@ -18,8 +19,6 @@ from rampion.metrics import Metric
 from rampion.store.candidates import Candidates
 from rampion.training.loop import Standing, standing
 from rampion.training.tuning import judge, scores_of
-
-Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,8 +14,8 @@ from os import PathLike
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rampion.arrays import Reals
 from rampion.errors import InputError
 from rampion.features import words
 from rampion.metrics import metric
@@ -26,7 +26,6 @@ from rampion.store.text import Texts
 if TYPE_CHECKING:
     from rampion.decoder.models.lm import Lm
 
-Reals = NDArray[np.float64]
 Columns = dict[str, Reals]
 
 

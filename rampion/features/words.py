@@ -6,13 +6,11 @@ import re
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rampion.arrays import Reals
 from rampion.metrics.tokens import characters, words
 from rampion.store.names import Names
 from rampion.store.text import Texts
-
-Reals = NDArray[np.float64]
 
 
 def lengths(texts: Texts) -> Reals:

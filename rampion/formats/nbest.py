@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rampion import _kernels
-from rampion.arrays import ends
+from rampion.arrays import Reals, ends
 from rampion.errors import FormatError, InputError
 from rampion.formats.files import FilePath, Skipped, line_blocks, newlines, not_utf8, replacing, shown
 from rampion.store.groups import Group, grouped, groups_of
@@ -21,7 +21,6 @@ from rampion.store.names import Labels
 from rampion.store.text import Texts
 
 Spans = NDArray[np.int64]
-Reals = NDArray[np.float64]
 
 _PLACE, _ID, _TEXT, _NOTE, _SEGMENT, _ENTRIES = 0, 1, 3, 5, 7, 8  # columns of spans; ends stand behind ID, TEXT, NOTE
 _POSITION, _LINES, _WHERE = 0, 1, 2  # cells of state

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rampion import _kernels
+from rampion.arrays import Reals
 from rampion.errors import RecipeError
 from rampion.metrics.judging import Stakes
 from rampion.protocols import Loss
 
-Reals = NDArray[np.float64]
 Where = Literal["anywhere", "reference", "oracle", "worst"]
 
 

@@ -12,15 +12,13 @@ from math import log
 from typing import NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rampion import _kernels
+from rampion.arrays import Reals
 from rampion.errors import RecipeError, TuningError
 from rampion.metrics.judging import Stakes
 from rampion.protocols import Loss
 from rampion.threads import each
-
-Reals = NDArray[np.float64]
 
 SEGMENTS = 4096  # segments of a thread's piece of work
 

@@ -16,12 +16,10 @@ from itertools import pairwise
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rampion.arrays import Reals
 from rampion.metrics.judging import Stakes
 from rampion.protocols import Loss
-
-Reals = NDArray[np.float64]
 
 
 class PackedLoss(NamedTuple):

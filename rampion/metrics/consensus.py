@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rampion import _kernels
-from rampion.arrays import ends
+from rampion.arrays import Offsets, Reals, ends
 from rampion.errors import InputError
 from rampion.metrics.base import Metric
 from rampion.metrics.bleu import Bleu, tokens_of
@@ -25,9 +25,6 @@ from rampion.store.candidates import Candidates
 from rampion.store.names import Names
 from rampion.store.text import References, Texts
 from rampion.threads import each
-
-Reals = NDArray[np.float64]
-Offsets = NDArray[np.int64]
 
 GRAMS = 1 << 20  # n-grams of the lists that a thread takes up at a time, about
 PAIRS = 1 << 16  # pairs of texts that a metric without a kernel scores at a time, about

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from rampion.arrays import Reals
 from rampion.errors import InputError
 from rampion.metrics.base import Metric
 from rampion.metrics.column import reads_columns
@@ -17,8 +18,6 @@ from rampion.protocols import Loss
 from rampion.store.candidates import Candidates
 from rampion.store.grouped import Grouped, fits
 from rampion.store.text import References, Texts
-
-Reals = NDArray[np.float64]
 
 REACHED = "reached"  # the metric column that marks candidates as good as a reference
 

@@ -15,14 +15,11 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rampion.arrays import covers, ends
+from rampion.arrays import Offsets, Reals, covers, ends
 from rampion.errors import InputError, RecipeError
 from rampion.metrics.judging import Batch
 from rampion.protocols import Loss, Solver, Watch
 from rampion.store.features import Features
-
-Reals = NDArray[np.float64]
-Offsets = NDArray[np.int64]
 
 UNUSED = -1  # in place of a feature
 SMALLEST = 1e-300  # a probability never is 0: its logarithm is a score

@@ -10,14 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rampion import _kernels
+from rampion.arrays import Reals
 from rampion.errors import RecipeError, TuningError
 from rampion.losses.contrast import MODEL
 from rampion.metrics.judging import Batch, Stakes
 from rampion.protocols import Loss, Solver, Watch
 from rampion.store.candidates import Candidates
 from rampion.threads import in_order, processors
-
-Reals = NDArray[np.float64]
 
 NARROWEST = 1e-4  # narrower intervals of a line are ignored (S5.1)
 FARTHEST = 10.0  # the longest step, in units of the largest weight to start from, or of 1: far out only scale grows

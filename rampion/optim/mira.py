@@ -6,17 +6,15 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rampion import _kernels
+from rampion.arrays import Reals
 from rampion.errors import RecipeError
 from rampion.losses.contrast import Contrast
 from rampion.metrics import Bleu
 from rampion.metrics.judging import Batch
 from rampion.protocols import Loss, Solver, Watch
 from rampion.store.lists import Scratch
-
-Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rampion import _kernels
+from rampion.arrays import Offsets, Reals, Singles
 from rampion.errors import InputError, RecipeError, TuningError
 from rampion.losses.ranking import PackedLoss
 from rampion.protocols import Loss, Solver, Watcher
@@ -26,9 +27,6 @@ from rampion.threads import processors
 if TYPE_CHECKING:
     from rampion.sets.packed import Slabs
 
-Reals = NDArray[np.float64]
-Singles = NDArray[np.float32]
-Offsets = NDArray[np.int64]
 
 
 class SetWeights(NamedTuple):

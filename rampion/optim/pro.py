@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rampion import _kernels
+from rampion.arrays import Reals
 from rampion.errors import RecipeError
 from rampion.losses.pairwise import Drawn, Pairs, logistic
 from rampion.metrics.judging import Batch
@@ -16,7 +17,6 @@ from rampion.optim.solvers import minimised
 from rampion.protocols import Loss, Solver, Watch
 from rampion.store.candidates import Candidates
 
-Reals = NDArray[np.float64]
 STEPS = 500  # of L-BFGS at most
 LEAST = 1e-3  # curvature of a weight without L2, so that none gets a unit beyond all bounds
 

@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rampion import _kernels
+from rampion.arrays import Reals
 from rampion.errors import RecipeError
 from rampion.losses.contrast import MODEL, Contrast, Pinned, Sided
 from rampion.metrics.judging import Batch
 from rampion.protocols import Loss, Pace, Solver, Update, Watch
 from rampion.store.lists import Scratch
 
-Reals = NDArray[np.float64]
 Order = NDArray[np.int64]
 Steps = tuple[float, float, float]  # cap, curvature, decay
 S = TypeVar("S", bound=Solver[Any, Any])

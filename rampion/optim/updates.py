@@ -9,11 +9,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rampion.arrays import Reals
 from rampion.threads import each
-
-Reals = NDArray[np.float64]
 
 PIECE = 1 << 16  # weights that a thread updates at a time: few enough for its cache
 

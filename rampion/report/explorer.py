@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rampion.arrays import Reals
 from rampion.losses.contrast import FEAR, HOPE, MODEL, ORACLE
 from rampion.metrics import Metric
 from rampion.metrics.judging import Batch
 from rampion.report.markup import Markup, Section, number, section, table, tag
 from rampion.store.text import References
 
-Reals = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
 ROLES = {"prediction": MODEL, "hope": HOPE, "fear": FEAR, "oracle": ORACLE}

@@ -13,11 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rampion.arrays import KeyRow
 from rampion.errors import InputError, StoreError
 from rampion.formats import container
 from rampion.formats.files import FilePath
 from rampion.schema import Row, Schema, below, bounds, nonzero, reals, rising
-from rampion.sets.records import KeyRow, Records
+from rampion.sets.records import Records
 from rampion.store.keys import Keys
 
 ENDING = ".records"

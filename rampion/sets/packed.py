@@ -23,13 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rampion import _kernels
-from rampion.arrays import covers
+from rampion.arrays import Ids, Offsets, Reals, Singles, covers
 from rampion.errors import InputError
 
-Reals = NDArray[np.float64]
-Offsets = NDArray[np.int64]
-Ids = NDArray[np.uint32]
-Singles = NDArray[np.float32]
 Words = NDArray[np.uint64]
 
 FREQUENT = 4  # features counted at least so often are ranked: their weights share cache lines

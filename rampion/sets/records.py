@@ -10,15 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rampion import _kernels
-from rampion.arrays import chained, covers, ends
+from rampion.arrays import Ids, KeyRow, Offsets, Reals, chained, covers, ends
 from rampion.errors import InputError
 from rampion.store.keys import Keys
 from rampion.store.text import Texts
-
-Reals = NDArray[np.float64]
-Offsets = NDArray[np.int64]
-Ids = NDArray[np.uint32]
-KeyRow = NDArray[np.uint64]
 
 
 class Keyed(NamedTuple):

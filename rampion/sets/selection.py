@@ -8,15 +8,12 @@ from os import PathLike
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rampion.arrays import ends
+from rampion.arrays import Ids, Reals, Singles, ends
 from rampion.losses.ranking import PackedLoss
 from rampion.sets.files import TRUTHS
 from rampion.sets.packed import Fresh, Slabs
-from rampion.sets.records import Ids, Reals, Records
-
-Singles = NDArray[np.float32]
+from rampion.sets.records import Records
 
 FIRST = "000"  # the records of bags of blocks, or of the first seed
 

@@ -19,14 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rampion import _kernels
-from rampion.arrays import Index, Selection, chained, ends, place, places_of
+from rampion.arrays import Ids, Index, Offsets, Reals, Selection, chained, ends, place, places_of
 from rampion.errors import InputError, InputWarning, StoreError
 from rampion.schema import Row, Schema, below, bounds, finite_if_any, strings
 from rampion.store.coded import Coded, joined
 from rampion.store.columns import Columns
 from rampion.store.features import Features
 from rampion.store.frames import rows_of_frame
-from rampion.store.lists import LISTS, Ids, Lists, Offsets, Reals, Rows, entries_fit, first_of_equals
+from rampion.store.lists import LISTS, Lists, Rows, entries_fit, first_of_equals
 from rampion.store.names import Names
 from rampion.store.records import read, records_of
 from rampion.store.segment import Segment

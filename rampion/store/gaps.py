@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rampion.arrays import ends
-from rampion.store.lists import LARGEST_COUNT, Offsets, Reals, Rows
+from rampion.arrays import Offsets, Reals, ends
+from rampion.store.lists import LARGEST_COUNT, Rows
 from rampion.store.names import Names
 
 MARK = ":missing"

@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rampion import _kernels
+from rampion.arrays import Ids, Offsets, Reals
 from rampion.errors import InputError
 from rampion.store.candidates import Candidates
-from rampion.store.lists import Ids, Lists, Offsets, Reals
+from rampion.store.lists import Lists
 from rampion.threads import each, processors
 
 Places = NDArray[np.uint16]  # candidates and groups are numbered inside their list

@@ -8,10 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rampion import _kernels
+from rampion.arrays import Ids, KeyRow
 from rampion.errors import InputError
-
-Ids = NDArray[np.uint32]
-KeyRow = NDArray[np.uint64]
 
 SLOT = np.dtype([("key", np.uint64), ("weight", np.float32), ("id", np.uint32)])
 ABSENT = 0xFFFFFFFF  # the id of a key that is not in the table

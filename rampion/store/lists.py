@@ -8,15 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rampion.arrays import ends
+from rampion.arrays import Ids, Offsets, Reals, ends
 from rampion.schema import Found, Row, below, bounds, pieces, reals, rising
 from rampion.store.coded import Fields
 from rampion.store.names import Names
 from rampion.store.text import Texts
-
-Reals = NDArray[np.float64]
-Offsets = NDArray[np.int64]
-Ids = NDArray[np.uint32]
 
 PIECE = 1 << 22  # entries compared at a time
 LARGEST_COUNT = 64  # a count stands as that many entries: 4 bytes each against 12 for an entry with its value

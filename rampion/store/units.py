@@ -14,9 +14,10 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from rampion.arrays import Reals
 from rampion.store.candidates import Candidates
 from rampion.store.features import Features
-from rampion.store.lists import Lists, Reals
+from rampion.store.lists import Lists
 
 CALM = 0.9  # the share of a feature's differences that count whole; larger ones count as this quantile
 GRID = 2.0**20  # numbers in units are multiples of 1 / GRID: what rescaling does to the last bits is gone

@@ -10,6 +10,7 @@ from typing import NamedTuple, Protocol, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from rampion.arrays import Reals
 from rampion.errors import InputError, RampionError, RecipeError, TuningError
 from rampion.losses.contrast import MODEL, ORACLE, WORST, Contrast
 from rampion.losses.expectation import Expectation
@@ -24,7 +25,6 @@ from rampion.training.policies import Merge
 from rampion.training.recipes import Recipe, of_form
 from rampion.training.sharded import Sharded, expectation
 
-Reals = NDArray[np.float64]
 Row = TypeVar("Row", bound="Iteration")
 RowOut = TypeVar("RowOut", bound="Iteration", covariant=True)
 W = TypeVar("W")

@@ -21,17 +21,17 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from rampion.arrays import Ids, Reals, Singles
 from rampion.errors import StoreError
 from rampion.executors import Coordinator, Job, Task
 from rampion.executors.tasks import kept
 from rampion.formats import container
 from rampion.losses.ranking import PackedLoss
 from rampion.optim import online_sgd
-from rampion.optim.online_sgd import OnlineSgd, Reals, SetBatch, SetWeights, Singles, Walk, WorkArrays, paged, prove
+from rampion.optim.online_sgd import OnlineSgd, SetBatch, SetWeights, Walk, WorkArrays, paged, prove
 from rampion.schema import Row, Schema, below, nonzero, singles
 from rampion.sets import files
 from rampion.sets.files import Part, Sets
-from rampion.sets.records import Ids
 from rampion.sets.selection import Numbers, Packed, Packing
 
 NUMBERS = Schema(

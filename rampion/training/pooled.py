@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rampion.arrays import Reals
 from rampion.losses.expectation import Expectation, Sums
 from rampion.metrics.judging import Batch, Stakes
 from rampion.protocols import Loss
@@ -22,7 +23,6 @@ from rampion.store.names import Names
 from rampion.store.text import Texts
 from rampion.training.sharded import expectation
 
-Reals = NDArray[np.float64]
 Places = NDArray[np.int64]
 
 

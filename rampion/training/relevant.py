@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import NamedTuple, Protocol, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rampion.arrays import fingerprint
+from rampion.arrays import KeyRow, Offsets, Reals, Singles, fingerprint
 from rampion.errors import RecipeError
 from rampion.executors import Coordinator
 from rampion.losses.ranking import Ranking
@@ -24,7 +23,7 @@ from rampion.optim.online_sgd import OnlineSgd, SetWeights
 from rampion.protocols import KeyedDecoder
 from rampion.sets.files import TRUTHS, Sets
 from rampion.sets.packed import numbering
-from rampion.sets.records import DecodedBatch, Keyed, KeyRow, Offsets, Reals, Records, Seen, recorded
+from rampion.sets.records import DecodedBatch, Keyed, Records, Seen, recorded
 from rampion.sets.selection import FIRST, Numbers, Packing
 from rampion.store.keys import Keys
 from rampion.store.text import References, Texts
@@ -34,8 +33,6 @@ from rampion.training.memory import peak
 from rampion.training.mixing import Here, Learner, Mixing
 from rampion.training.policies import RelevantSets
 from rampion.training.recipes import Recipe, of_form
-
-Singles = NDArray[np.float32]
 
 LEAST_SHARE = 2.0**-10  # of weights learnt on a base: smaller ones are none
 NOISE = 0.01  # how far the weights of the second seed are from those of the first, at most (S10.9)

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rampion import __version__
+from rampion.arrays import Ids, Offsets, Reals
 from rampion.errors import RecipeError, StoreError
 from rampion.executors import Coordinator, Job, Task, Workspace, named
 from rampion.executors.tasks import forget, kept
@@ -38,7 +39,7 @@ from rampion.schema import Row, Schema, bounds, finite, reals
 from rampion.store.candidates import Candidates
 from rampion.store.features import Features
 from rampion.store.grouped import Grouped, fits
-from rampion.store.lists import LISTS, Ids, Lists, Offsets, Reals, entries_fit
+from rampion.store.lists import LISTS, Lists, entries_fit
 from rampion.store.text import Texts
 
 CANNOT = "it cannot be used"

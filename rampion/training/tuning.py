@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rampion.arrays import Reals
 from rampion.errors import InputError, RecipeError, TuningError
 from rampion.executors import Coordinator
 from rampion.formats import weights as weights_format
@@ -47,7 +48,6 @@ from rampion.training.validation import (
 
 Lists = Candidates | Sequence[Candidates]
 GivenReferences = References | Iterable[Sequence[str]] | Mapping[str, str | Sequence[str]]
-Reals = NDArray[np.float64]
 
 
 class HeldOut(NamedTuple):

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from rampion import _kernels
 from rampion.analysis.significance import bootstrap, paired_bootstrap, randomisation
+from rampion.arrays import Reals
 from rampion.errors import InputError, RecipeError
 from rampion.losses.contrast import MODEL, ORACLE
 from rampion.metrics import Bleu, Metric
@@ -27,7 +28,6 @@ from rampion.metrics.judging import Batch
 from rampion.store.features import Weights
 from rampion.store.text import Texts
 
-Reals = NDArray[np.float64]
 Picks = NDArray[np.int64]  # a candidate of every segment that has some
 
 FOLDS = 5

@@ -8,7 +8,8 @@ from itertools import pairwise, product
 
 import numpy as np
 
-from rampion.sets.records import DecodedBatch, Keyed, KeyRow
+from rampion.arrays import KeyRow
+from rampion.sets.records import DecodedBatch, Keyed
 from rampion.store.text import References, Texts
 from rampion.training.relevant import Lines, Text
 

@@ -10,7 +10,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rampion.analysis.inspection.features import FeatureRow as FeatureRow
 from rampion.analysis.inspection.features import Split as Split
@@ -32,12 +31,11 @@ from rampion.analysis.inspection.references import of_references
 from rampion.analysis.inspection.scores import Place as Place
 from rampion.analysis.inspection.scores import Scores as Scores
 from rampion.analysis.inspection.scores import of_stakes, scores_of
+from rampion.arrays import Reals
 from rampion.errors import InputError
 from rampion.metrics import reads_columns
 from rampion.metrics.judging import Judge
 from rampion.store.candidates import Candidates
-
-Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

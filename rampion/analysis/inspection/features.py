@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rampion.analysis.inspection.findings import ENOUGH, Finding
+from rampion.arrays import Reals
 from rampion.metrics.judging import Batch
 from rampion.store.candidates import Candidates
 
-Reals = NDArray[np.float64]
 Sums = tuple[Reals, Reals, Reals, Reals, Reals]
 
 LEAK = 0.98  # a correlation within lists that only a feature computed from the references reaches

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rampion.analysis.inspection.findings import ENOUGH, Finding, count
+from rampion.arrays import Reals
 from rampion.metrics import Bleu, Chrf, Metric, Ter
 from rampion.metrics.tokens import Tokeniser, fitting, mapped, punctuation, rounds
 from rampion.store.candidates import Candidates
 from rampion.store.names import Names
 from rampion.store.text import References, Texts
 
-Reals = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
 WATCHED = 5000  # segments that are compared with the references of other segments

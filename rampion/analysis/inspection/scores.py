@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rampion.analysis.inspection.findings import Finding
+from rampion.arrays import Reals
 from rampion.losses.contrast import MODEL, ORACLE, WORST
 from rampion.metrics.judging import Batch, Judge, Stakes
 from rampion.store.candidates import Candidates
-
-Reals = NDArray[np.float64]
 
 DEPTHS = (1, 5, 10, 50)
 

@@ -15,6 +15,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rampion.arrays import Reals
 from rampion.experiments import Experiment, Picture, Relation, Row, Scatter
 from rampion.experiments.claims import Above, Alike, Keener, Near, Never, Quantity, Ratio, Same, Unbeaten, Wider
 from rampion.experiments.samples import MEAN, Outcome
@@ -272,7 +273,6 @@ class Family:
 SEGMENTS, LONGEST, WIDTH = 16, 8, 3
 EXACT = 1e-8  # rounding
 STRENGTH = 0.1  # of L2: without it, separable lists have no finite optimum
-Reals = NDArray[np.float64]
 Laws = Iterator[NDArray[np.bool_]]
 
 

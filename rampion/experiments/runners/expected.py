@@ -14,10 +14,10 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rampion import console
 from rampion.apps.loops import Found, best_of
+from rampion.arrays import Reals
 from rampion.errors import RecipeError
 from rampion.experiments.papers.wuebker import LARGER, RATES, RECIPES, STEPS, Curve, Effort, Learning, Trial, Tuned
 from rampion.experiments.runners.inputs import WORDS, Stock
@@ -38,7 +38,6 @@ from rampion.training.tuning import judge
 if TYPE_CHECKING:
     from rampion.store.candidates import Candidates
 
-Reals = NDArray[np.float64]
 Settings = Tuned | Curve | Effort | Trial
 Learnt = Mapping[str, Reals]  # weights of the features of the lists, or probabilities of the entries of tables
 
