@@ -172,7 +172,7 @@ def first_of_equals(
     words = Names().intern_all(_single_spaced(texts)) + len(texts) * owner
     order = np.lexsort((scores, words))
     opens = np.ones(len(texts), bool)
-    opens[1:] = (np.diff(scores[order]) != 0) | (np.diff(words[order]) != 0)
+    opens[1:] = (scores[order[1:]] != scores[order[:-1]]) | (words[order[1:]] != words[order[:-1]])
     groups = np.cumsum(opens) - 1
     first, rest = order[opens][groups], order
     kept, seen = np.ones(len(texts), bool), seen.copy()

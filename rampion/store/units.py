@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rampion.arrays import Reals
+from rampion.errors import InputError
 from rampion.store.candidates import Candidates
 from rampion.store.features import Features
 from rampion.store.lists import Lists
@@ -56,8 +57,12 @@ class Units:
     def of(cls, candidates: Candidates) -> Self:
         """The units of these lists."""
         lists = candidates.lists
-        away = np.abs(_centred(lists.dense, lists.bounds, lists.width))
+        with np.errstate(over="ignore"):
+            away = np.abs(_centred(lists.dense, lists.bounds, lists.width))
         columns = _columns(lists, away)
+        for name, column in zip(candidates.features.names, columns, strict=False):
+            if not np.isfinite(column).all():
+                raise InputError(f"values of the feature {name!r} differ by more than a number can hold; scale it down")
         dense = np.array([_typical(column) for column in columns])
         return cls(candidates.features, np.append(dense, _sparse(candidates)))
 
@@ -94,6 +99,9 @@ def spread(values: Reals, bounds: NDArray[np.int64]) -> float:
     return _typical(np.abs(_centred(values, bounds, 1)))
 
 
+LEAST = 1e-300  # what differs by less has no unit: its inverse could be infinite
+
+
 def _rounded(numbers: Reals) -> Reals:
     return np.rint(numbers * GRID) / GRID
 
@@ -121,7 +129,7 @@ def _columns(lists: Lists, dense: Reals) -> list[Reals]:
 
 def _typical(away: Reals) -> float:
     """The size of these distances where there is one."""
-    away = away[away > 0]
+    away = away[away > LEAST]
     if not len(away):
         return 0.0
     middle = int(CALM * (len(away) - 1))
