@@ -135,6 +135,9 @@ def spent(rows: Sequence[Mapping[str, Any]], manifest: Mapping[str, Any]) -> Sec
     if memory := [(at(row), row["memory"] / 2**20) for row in rows if row.get("memory")]:
         drawn.append(chart("Peak memory of the process so far", [Line("memory", memory)], "iteration", "MB"))
         figures.append(("peak memory", size(memory[-1][1] * 2**20)))
+    if busy := [(float(row["cores"]), sum(row["seconds"].values())) for row in rows if row.get("cores")]:
+        mean = sum(cores * seconds for cores, seconds in busy) / sum(seconds for _, seconds in busy)
+        figures.append(("processors kept busy", f"{mean:.2f}"))
     if whole := manifest.get("spent"):
         figures += [("CPU time", duration(whole["CPU seconds"])), ("peak memory", size(whole["memory"]))]
     return section("spent", "Time and memory", *([facts(figures)] if figures else []), charts(*drawn))

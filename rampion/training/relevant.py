@@ -95,6 +95,7 @@ class SetIteration(Iteration):
     fresh: int  # candidates found with these weights
     sentences: int
     memory: int  # of the process at most, so far
+    cores: float = 0.0  # processors that the process kept busy, a mean over the iteration
     share: float = 1.0  # of the weights learnt that dev has let pass, on a base (S10.12)
 
 
@@ -244,7 +245,7 @@ class SetSteps:
             iteration=iteration, gain=gain, train=train, dev=dev, test=test,
             objective=[loss / self.count for loss in self.losses], moved=self.moved,
             features=len(self.table), awake=self.numbers.awake, candidates=self.candidates, fresh=fresh,
-            sentences=self.count, memory=peak(), share=self.share,
+            sentences=self.count, memory=peak(), cores=clock.cores, share=self.share,
             seconds=dict(clock),
         )  # fmt: skip
 

@@ -57,7 +57,7 @@ def bits(folder: Path) -> dict[str, bytes]:
     """All that a run has found, but for times."""
     files = {path.name: path.read_bytes() for part in ("sets", "weights") for path in (folder / part).iterdir()}
     events = [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
-    told = [{key: value for key, value in one.items() if key not in ("seconds", "memory")} for one in events]
+    told = [{key: value for key, value in one.items() if key not in ("seconds", "memory", "cores")} for one in events]
     return files | {"events": json.dumps(told).encode()}
 
 
