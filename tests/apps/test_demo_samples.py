@@ -45,8 +45,9 @@ def test_equal_seeds_are_equal_files_that_rampion_reads(tmp_path):
     train = tmp_path / "one" / "train.jsonl"
     assert train.read_bytes() == (tmp_path / "other" / "train.jsonl").read_bytes()
     assert train.read_bytes() != train.with_name("test.jsonl").read_bytes()
-    with pytest.warns(InputWarning, match="features: logprob"):
+    with pytest.warns(InputWarning) as told:
         lists = rampion.load_nbest(train)
+    assert any("features: logprob" in str(one.message) for one in told)
     rows = [json.loads(line) for line in train.read_text().splitlines()]
     assert list(lists.texts) == [row["solution"] for row in rows]
     assert lists.metrics["is_correct"].tolist() == [float(row["is_correct"]) for row in rows]
