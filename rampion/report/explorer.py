@@ -124,6 +124,7 @@ def _sampled(whole: Looks, looks: Looks, candidates: int) -> str:
 def _packed(looks: Looks, limit: int) -> dict[str, Any]:
     judged, segments = looks.judged, looks.segments
     batch, names = judged.batch, judged.batch.candidates.segments
+    sources = batch.candidates.of_segments("source")
     spans = [_kept(looks, s, limit) for s in range(len(segments))]
     bounds = np.concatenate([[0], np.cumsum([len(span) for span in spans])])
     kept = np.concatenate(spans) if spans else np.zeros(0, np.int64)
@@ -144,7 +145,8 @@ def _packed(looks: Looks, limit: int) -> dict[str, Any]:
         "regrets": _array(looks.regrets, "Float32"),
         "segments": _json([names[s] for s in segments.tolist()]),
         "texts": _json(list(batch.candidates.texts.take(kept))),
-        "references": _json([judged.references[s] for s in segments.tolist()]),
+        "references": _json([list(filter(None, judged.references[s])) for s in segments.tolist()]),
+        "sources": _json([sources[s] for s in segments.tolist()]),
         **_moved(judged, kept, bounds, segments),
     }
 
@@ -279,7 +281,7 @@ def worst(judged: Judged) -> Markup:
     """A table of the segments with the greatest regret under the chosen weights."""
     looks = Looks.at(judged)
     regrets, candidates = looks.regrets[looks.chosen], judged.batch.candidates
-    rows = []
+    rows, sources = [], candidates.of_segments("source")
     for s in np.argsort(-regrets, kind="stable")[:WORST].tolist():
         prediction, _, _, oracle = looks.picks[looks.chosen, :, s].tolist()
         segment = int(looks.segments[s])
@@ -288,12 +290,16 @@ def worst(judged: Judged) -> Markup:
             *(
                 tag("div", tag("dt", role), tag("dd", text, dir="auto"))
                 for role, text in (
+                    ("source", sources[segment]),
                     ("prediction", candidates.texts[prediction]),
                     ("oracle", candidates.texts[oracle]),
                     *(("reference", text) for text in judged.references[segment]),
                 )
+                if text
             ),
             class_="said-of",
         )
-        rows.append([candidates.segments[segment], number(float(regrets[s])), said])
+        name = candidates.segments[segment]
+        link = tag("a", name, href="#explorer", data_segment=name)
+        rows.append([link, number(float(regrets[s])), said])
     return table("Segments with the greatest regret", ["segment", "regret", "texts"], rows, words=(0, 2))

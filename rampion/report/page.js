@@ -63,7 +63,7 @@
   // The segments
 
   const haystacks = segments.map((name, s) =>
-    [name, ...held.references[s], ...held.texts.slice(bounds[s], bounds[s + 1])].join("\n").toLowerCase());
+    [name, held.sources[s], ...held.references[s], ...held.texts.slice(bounds[s], bounds[s + 1])].join("\n").toLowerCase());
   const most = held.regrets.reduce((a, b) => Math.max(a, b), 0) || 1;
   const entries = segments.map((name, s) => made(
     "li", { role: "option", id: `segment-${s}` },
@@ -100,12 +100,20 @@
     else if (below > 0) box.scrollTop += below;
   }
   function choose(s) {
-    if (s === undefined) return;
+    if (s === undefined || s < 0) return;
     now.segment = s;
     now.selected = null;
     mark();
     build();
     show();
+  }
+
+  for (const link of document.querySelectorAll("a[data-segment]")) {
+    link.addEventListener("click", () => {
+      at("find").value = "";
+      list();
+      choose(segments.indexOf(link.dataset.segment));
+    });
   }
 
   // The plane
@@ -230,7 +238,7 @@
     return { common: common[0][0] / (mine.length + theirs.length || 1), parts };
   }
   function diff(i) {
-    const references = held.references[now.segment].filter(Boolean);
+    const references = held.references[now.segment];
     if (!references.length) return [held.texts[i]];
     const best = references.map((reference) => compared(held.texts[i], reference))
       .reduce((a, b) => (b.common > a.common ? b : a));
@@ -252,15 +260,17 @@
       row.addEventListener("click", () => select(i));
       return row;
     });
-    const references = held.references[s].filter(Boolean).map((text) => made("tr", { class: "reference" },
-      made("th", { scope: "row" }, "reference"), made("td"), made("td"), made("td"), made("td", { dir: "auto" }, text)));
+    const given = (name, text) => made("tr", { class: "reference" },
+      made("th", { scope: "row" }, name), made("td"), made("td"), made("td"), made("td", { dir: "auto" }, text));
+    const references = held.references[s].map((text) => given("reference", text));
+    const source = held.sources[s] ? [given("source", held.sources[s])] : [];
     const head = made("tr", {}, ...["", "score", "cost", "listed", "text"].map((name, n) =>
       made("th", { scope: "col", class: n > 0 && n < 4 ? "n" : null }, name)));
     const key = made("p", { class: "quiet" }, "Against the nearest reference: ", made("ins", {}, "too much"), ", ", made("del", {}, "missing"), ".");
     at("texts").replaceChildren(
       made("h3", {}, `Segment ${segments[s]}`),
       made("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Texts" },
-        made("table", {}, made("thead", {}, head), made("tbody", {}, ...references, ...rows))), ...(references.length ? [key] : []));
+        made("table", {}, made("thead", {}, head), made("tbody", {}, ...source, ...references, ...rows))), ...(references.length ? [key] : []));
   }
 
   // What moved a candidate

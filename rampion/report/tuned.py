@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Any
 
 from rampion.formats import weights as weight_files
-from rampion.report.charts import Line, chart, charts
+from rampion.report.charts import Line, chart, charts, interval
 from rampion.report.explorer import START, Judged, explorer, packed, worst
 from rampion.report.markup import Section, number, section, table, tag
 from rampion.report.page import Page, made, spent, weighing
@@ -30,6 +30,7 @@ def page(folder: RunFolder, judged: Judged | None, why: str = "") -> Page:
         + ("" if done else "; the run has not finished"),
         _figures(done, iterations) if done else (),
         [
+            _held(done) if done else None,
             standings(done) if done else None,
             curves(rounds, iterations, metric),
             explorer(held, judged.batch.metric, judged.alpha) if judged and held else _unexplored(why),
@@ -60,10 +61,38 @@ def _figures(done: Event, iterations: Sequence[Event]) -> list[tuple[str, str]]:
             best = iterations[chosen - 1]
             told = {"first decoding": iterations[0]["decoded"], "learnt": best["learnt"], "dev": best["dev"]}
         return [(name, number(score)) for name, score in told.items() if score is not None]
+    if told := done.get("held"):
+        scores = {line["name"]: line["score"] for line in told["lines"]}
+        names = {told["best"]: told["best"], "tuned": "tuned, held out", "oracle": "oracle"}
+        places = 2 if max(scores.values()) >= 2 else 4
+        return [(label, number(scores[name], places)) for name, label in names.items() if name in scores]
     held = [("held out", number(done["dev"]["after"]["chosen"]))] if done.get("dev") else []
     told = {"as listed": done["before"]["listed"], "tuned": done["after"]["chosen"]}
     return [*((name, number(score)) for name, score in told.items()), *held,
             ("oracle", number(done["after"]["oracle"]))]  # fmt: skip
+
+
+def _held(done: Event) -> Section | None:
+    """Scores of held-out lists: of choices that need no learning, of the tuned weights, and the best possible."""
+    if not (told := done.get("held")):
+        return None
+    lines = told["lines"]
+    low, high = min(line["low"] for line in lines), max(line["high"] for line in lines)
+    places = 2 if max(line["score"] for line in lines) >= 2 else 4
+    best = next((line["score"] for line in lines if line["name"] == told["best"]), None)
+    rows = [
+        [
+            line["name"], number(line["score"], places),
+            f"[{number(line['low'], places)}, {number(line['high'], places)}]",
+            interval(line["score"], line["low"], line["high"], low, high, best), line["note"],
+        ]
+        for line in lines
+    ]  # fmt: skip
+    sure = "" if told["p"] is None else f", p = {told['p']:.4f}"
+    gain = f"Tuned minus {told['best']}: {number(told['gain'], places, sign=True)}{sure}."
+    head = [told["metric"], "score", "95 % interval", "", ""]
+    caption = f"Lists that the weights have not learnt from: {told['how']} (the stroke: {told['best']})"
+    return section("held", "On lists held out", table(caption, head, rows, words=(0, 4)), tag("p", gain))
 
 
 def standings(done: Event) -> Section | None:
@@ -86,7 +115,7 @@ def standings(done: Event) -> Section | None:
             rows.append([name, *chain.from_iterable(cells)])
     columns = ["on the lists", "held out"][: len(sides)]
     head = [done["metric"], *(cell for column in columns for cell in (column, "gain"))]
-    return section("standing", "What was gained", table("Corpus scores", head, rows))
+    return section("standing", "On the lists that were learnt from", table("Corpus scores", head, rows))
 
 
 def curves(rounds: Sequence[Event], iterations: Sequence[Event], metric: str) -> Section | None:

@@ -33,7 +33,7 @@ def page(tmp_path_factory):
 @pytest.fixture(scope="module")
 def demonstrated(tmp_path_factory):
     out = tmp_path_factory.mktemp("demonstrated") / "it"
-    good("demo", "--out", out, "--pairs", 300, "--held-out", 20, "--iterations", 2)
+    good("demo", "--out", out, "--pairs", 400, "--held-out", 20)
     return out / "report.html"
 
 

@@ -61,7 +61,7 @@ def judged_of(run: Path, weights: dict[str, np.ndarray] | None = None) -> Judged
 def test_a_run_of_tune_is_one_whole_page(run, shown):
     html, read, _ = shown
     assert html.startswith("<!DOCTYPE html>")
-    ids = ["standing", "curves", "explorer", "worst", "weights", "spent", "made"]
+    ids = ["held", "standing", "curves", "explorer", "worst", "weights", "spent", "made"]
     assert [id_ for id_ in read.ids if id_ in ids] == ids
     assert len(set(read.ids)) == len(read.ids)
     assert {link for link in read.links if link.startswith("#")} == {"#main", *(f"#{id_}" for id_ in ids)}
@@ -415,6 +415,6 @@ def test_what_it_refuses(tmp_path):
     (tmp_path / "other.json").write_text("{")
     assert "other.json: is damaged (" in refused(tmp_path)
     (tmp_path / "table.json").write_text('[{"name": 1}]')
-    assert "table.json: it[0].distance is missing; put back what Rampion wrote" in refused(tmp_path)
+    assert "table.json: it[0].dev is missing; put back what Rampion wrote" in refused(tmp_path)
     (tmp_path / "none").mkdir()
     assert "holds no run" in refused(tmp_path / "none")
