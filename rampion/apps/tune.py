@@ -29,6 +29,7 @@ from rampion.apps.workers import team
 from rampion.errors import InputError, RecipeError
 from rampion.executors import Coordinator
 from rampion.formats.files import replacing
+from rampion.formats.references import Records
 from rampion.metrics import Metric
 from rampion.metrics import metric as named
 from rampion.runs.folder import RunFolder, fingerprint
@@ -136,6 +137,10 @@ def prepare(task: TuneTask) -> Prepared:
     if not task.force:
         _refuse_others(task, recipes, several=bool(seeds) or len(recipes) > 1)
     runs, records = read_runs(task.lists, task.lenient, task.columns)
+    if sole := _sole_column(task, runs, records):
+        recipes = {name: recipe.set(metric=sole) for name, recipe in recipes.items()}
+        chosen, metric = next(iter(recipes.values())), named(sole)
+        console.note(f"there are no references, so the weights learn from the lists' only column: --metric {sole}")
     runs = labelled(runs, chosen.metric)
     references = references_of(segments_of(runs), records, task.refs, chosen.metric)
     if any("weight" in run.fields for run in runs):
@@ -153,6 +158,15 @@ def prepare(task: TuneTask) -> Prepared:
         dev_references=held_references, folder=task.folder, groups=groups_of(runs, task.group),
     )  # fmt: skip
     return Prepared(task=task, recipes=recipes, seeds=seeds, metric=metric, lists=lists, held_out=held is not None)
+
+
+def _sole_column(task: TuneTask, runs: Sequence[Candidates], records: Records | None) -> str | None:
+    """The metric of the only column, if nobody has said what to learn from, and there are no references."""
+    names = [name for name in runs[0].metrics if name != "reached"]
+    asked = any(setting.startswith("metric=") for setting in task.settings)
+    if asked or task.refs or len(names) != 1 or (records and any(records.found.values())):
+        return None
+    return f"metric:{names[0]}"
 
 
 def groups_of(runs: Sequence[Candidates], column: str | None) -> list[str] | None:

@@ -90,8 +90,7 @@ def tune(
 ) -> None:
     """Tune weights on n-best lists with references, or in a loop with a decoder.
 
-    Without --recipe a few are tried on held-out parts of the lists, and the best is kept, or a simple choice that
-    surely beats it. Several recipes (--recipe mert,risk or all), settings (l2=1,9) or --seeds give a ranked table.
+    Without --recipe a few are tried on held-out folds. Several (mert,risk or all) or --seeds give a ranked table.
     """
     from rampion.apps import tune as tuning
     from rampion.apps.decoders import LoopDecoder

@@ -362,6 +362,11 @@ class Task:
         """The arguments are those of `tune`."""
         runs = runs_of(lists)
         kept = absorbed(policy_named(policy or "merge"), runs)
+        if not len(kept.features):
+            raise InputError(
+                "the lists have no features to weigh; make some of their texts by rampion features, or of columns by "
+                "--columns indicators=NAME"
+            )
         if start is None:
             start = Weights(kept.features, np.zeros(len(kept.features)))
         elif not isinstance(start, Weights):

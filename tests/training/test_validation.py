@@ -231,6 +231,27 @@ def test_refusals(files, tmp_path, arguments, message):
     assert message in done.err
 
 
+def test_a_sole_column_is_learnt_from_and_lists_need_features(files, tmp_path):
+    records = made(1, segments=20).to_records()
+    for record in records:
+        for hyp in record["hyps"]:
+            del hyp["metrics"]["group"]
+    (tmp_path / "sole.jsonl").write_text("\n".join(json.dumps(record) for record in records))
+    done = rampion("tune", tmp_path / "sole.jsonl", "--out", tmp_path / "run")
+    assert done.code == 0, done.err
+    assert "the weights learn from the lists' only column: --metric metric:right" in done.err
+    named = good("tune", tmp_path / "sole.jsonl", "--target", "right", "--out", tmp_path / "again", "--json")
+    assert json.loads(named)["metric"] == "right"
+    twice = rampion("tune", tmp_path / "sole.jsonl", "--target", "right", "--metric", "wer", "--out", tmp_path / "x")
+    assert (twice.code, twice.err) == (2, "rampion: --metric wer and --target right: name one of them\n")
+    for record in records:
+        for hyp in record["hyps"]:
+            hyp["feats"] = {}
+    (tmp_path / "bare.jsonl").write_text("\n".join(json.dumps(record) for record in records))
+    bare = rampion("tune", tmp_path / "bare.jsonl", "--out", tmp_path / "x")
+    assert (bare.code, "the lists have no features to weigh" in bare.err) == (2, True)
+
+
 def test_warnings(files, tmp_path):
     same = rampion(
         "tune", files / "tune.jsonl", "--metric", METRIC, "--dev", files / "tune.jsonl", "--out", tmp_path / "a"
