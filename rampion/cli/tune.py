@@ -225,17 +225,20 @@ def _show(trials: Sequence[Trial], metric: Metric) -> None:
     """Scores as mean and sd over the seeds, held-out ones with an interval, seconds a run; baselines below."""
     done = [trial for trial in trials if trial.runs]
     figures = next((run.held for trial in done for run in trial.runs if run.held), None)
-    proof = ["held out", "sd", "95% interval", "p"] if figures else []
-    head = ["recipe", "runs", "tuned", "sd", *proof, "seconds", "distance"]
-    rows = [_trial_row(trial, bool(figures)) for trial in done]
+    several = any(len(trial.runs) > 1 for trial in done)
+    proof = ["held out", *["sd"] * several, "95% interval", "p"] if figures else []
+    spread, apart = (["runs"], ["distance"]) if several else ([], [])
+    head = ["recipe", *spread, "tuned", *["sd"] * several, *proof, "seconds", *apart]
+    rows = [_trial_row(trial, bool(figures), several) for trial in done]
     if done:
         first = done[0].runs[0]
         for name, score in (("listed order", first.before.listed), ("oracle", first.before.oracle)):
             if not figures:
-                rows.append([name, "", console.number(score), "", "", ""])
+                rows.append(_unlearnt(head, name, tuned=console.number(score)))
     if figures:
-        unlearnt = [row for row in figures.rows() if row[0] != "tuned"]
-        rows += [[name, "", "", "", score, "", interval, "", "", ""] for name, score, interval, _ in unlearnt]
+        for name, score, interval, _ in figures.rows():
+            if name != "tuned":
+                rows.append(_unlearnt(head, name, **{"held out": score, "95% interval": interval}))
     if rows:
         console.show(rows, head, title=f"{metric.name}, {'more' if metric.higher_is_better else 'less'} is better")
     if figures:
@@ -249,16 +252,21 @@ def _show(trials: Sequence[Trial], metric: Metric) -> None:
         typer.echo(done[0].runs[0].signature)
 
 
-def _trial_row(trial: Trial, proven: bool) -> list[str]:
-    facts = trial.facts()
-    scores = [facts["tuned"], *([facts["held"]] if proven else [])]
-    cells = [cell for one in scores for cell in (console.number(one["mean"]), _sd(one["sd"], len(trial.runs)))]
-    held = trial.runs[0].held
-    if proven and held:
-        low, high = console.numbers([held["tuned"].low, held["tuned"].high])
-        cells += [f"[{low}, {high}]", f"{held.p:.2g}"]
+def _unlearnt(head: Sequence[str], name: str, **cells: str) -> list[str]:
+    """The row of a choice that needs no learning."""
+    return [name, *(cells.get(column, "") for column in head[1:])]
+
+
+def _trial_row(trial: Trial, proven: bool, several: bool) -> list[str]:
+    facts, held = trial.facts(), trial.runs[0].held
+    cells = [trial.name, *([str(len(trial.runs))] if several else [])]
+    for one in [facts["tuned"], *([facts["held"]] if proven else [])]:
+        cells += [console.number(one["mean"]), *([_sd(one["sd"], len(trial.runs))] if several else [])]
+    if proven:
+        low, high = console.numbers([held["tuned"].low, held["tuned"].high]) if held else ("", "")
+        cells += [f"[{low}, {high}]" if held else "", f"{held.p:.2g}" if held else ""]
     apart = "" if trial.distance is None else f"{trial.distance:.4f}"
-    return [trial.name, str(len(trial.runs)), *cells, f"{trial.seconds:.2f}", apart]
+    return [*cells, f"{trial.seconds:.2f}", *([apart] if several else [])]
 
 
 def _sd(sd: float, runs: int) -> str:

@@ -136,7 +136,7 @@ class Figures(Mapping[str, Line]):
         if self.gain == 0:
             return f"the tuned weights choose as well as the {self.best.name}"
         apart = f"{abs(self.gain):.{d}f} {'better' if self.gain > 0 else 'worse'} than the {self.best.name}"
-        unsure = "" if self.sure else ": these lists cannot tell them apart"
+        unsure = "" if self.sure else ";\nthese lists cannot tell the two apart"
         return f"the tuned weights are {apart}, p = {self.p:.2g}{unsure}"
 
     def facts(self) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import signal
 import tomllib
 
@@ -64,6 +65,13 @@ def rows(text):
     return {cells[0].strip(): cells[1:] for cells in cut if len(cells) == 3}
 
 
+def scores(text):
+    """Label and scores of the lines of the table of the lists that were learnt from."""
+    lines = text.partition("of the lists that the weights have learnt from\n")[2].splitlines()
+    cut = [re.split(r"\s{2,}", line) for line in lines]
+    return {cells[0]: cells[1:] for cells in cut if len(cells) > 1}
+
+
 # Help and mistakes in the command itself
 
 
@@ -114,11 +122,11 @@ def test_tune_prints_rounds_and_gains(task, tmp_path):
     text = good("tune", task / "dev.nbest", *refs(task, "dev"), "-w", task / "start.weights", "-o", tmp_path / "run")
     head, *lines = text.splitlines()
     assert head.split() == ["round", "loss", "BLEU", "moved"]
-    assert [line.split()[0] for line in lines[:10]] == [str(n) for n in range(1, 11)]
-    assert {len(line) for line in [head, *lines[:10]]} == {len(head)}
     lists = lists_of(task / "dev.nbest")
     truth = references.read([task / "dev.ref.0", task / "dev.ref.1"], lists.segments)
     found = library.tune(lists, truth, start=weight_files.read(task / "start.weights"), lenient=True)
+    assert [line.split()[0] for line in lines[: len(found.rounds)]] == [str(row.round) for row in found.rounds]
+    assert {len(line) for line in [head, *lines[: len(found.rounds)]]} == {len(head)}
     expected = {
         "as listed": found.before.listed,
         "initial weights": found.before.chosen,
@@ -126,7 +134,7 @@ def test_tune_prints_rounds_and_gains(task, tmp_path):
         "oracle": found.after.oracle,
     }
     for who, score in expected.items():
-        assert rows(text)[who] == [f"{score:.2f}", f"{score - found.before.listed:+.2f}"]
+        assert scores(text)[who] == [f"{score:.2f}"]
     assert lines[-2:] == [found.signature, f"wrote {tmp_path / 'run' / 'weights.txt'}"]
 
 
@@ -141,7 +149,7 @@ def test_a_run_is_a_folder(task, tmp_path):
         "dev": [],
         "dev_refs": [],
     }
-    assert config == expected | asked | {"lenient": False, "columns": []}
+    assert config == expected | asked | {"lenient": False, "columns": [], "folds": 5}
 
     manifest = json.loads((run / "manifest.json").read_text())
     content = (task / "dev.jsonl").read_bytes()
@@ -150,7 +158,7 @@ def test_a_run_is_a_folder(task, tmp_path):
     assert (manifest["rampion"], manifest["kernels"]) == (library.__version__, _kernels.NAME)
 
     events = [json.loads(line) for line in (run / "events.jsonl").read_text().splitlines()]
-    assert [event["event"] for event in events] == ["round", "round", "round", "done"]
+    assert [event["event"] for event in events] == ["round", "round", "round", "held", "done"]
     assert [event["round"] for event in events[:3]] == [1, 2, 3]
     assert events[-1] == {"event": "done", **facts}
     assert facts["weights"] == str(run / "weights.txt")
@@ -177,10 +185,9 @@ def test_held_out_lists_choose_the_round(task, tmp_path):
     ]
     text = good("tune", *inputs, "--set", "epochs=4")
     assert text.split()[:5] == ["round", "loss", "BLEU", "moved", "dev"]
-    head = next(line for line in text.splitlines() if line.startswith("BLEU "))
-    assert head.split() == ["BLEU", "score", "gain", "dev", "gain"]
+    assert len(scores(text)["oracle"]) == 2
     events = [json.loads(line) for line in (run / "events.jsonl").read_text().splitlines()]
-    best = max(events[:-1], key=lambda event: event["dev"])["round"]
+    best = max((event for event in events if event["event"] == "round"), key=lambda event: event["dev"])["round"]
     assert events[-1]["round"] == best
     kept = weight_files.read(run / "weights" / f"{best:03}.bin")
     assert dict(kept) == dict(weight_files.read(run / "weights.txt"))
@@ -206,7 +213,7 @@ def test_a_folder_for_the_working_form_changes_no_weight(tmp_path):
 
 def test_the_weights_of_a_run_begin_the_next(task, tmp_path):
     inputs = ["tune", task / "dev.jsonl", "--weights", task / "run", "--out", tmp_path / "next"]
-    assert "initial weights" in rows(good(*inputs))
+    assert "initial weights" in scores(good(*inputs))
     paths = [entry["path"] for entry in json.loads((tmp_path / "next" / "manifest.json").read_text())["inputs"]]
     assert paths == [str(task / "dev.jsonl"), str(task / "run" / "weights.txt")]
 
@@ -269,8 +276,8 @@ def test_every_recipe_tunes(task, tmp_path, recipe):
 def test_less_is_better_for_an_error_metric(task, tmp_path):
     code, out, err = rampion("tune", task / "dev.nbest", *refs(task, "dev"), "--metric", "ter", "--out", tmp_path)
     assert (code, err) == (0, "")
-    assert "TER (less is better)  score  change" in out
-    assert float(rows(out)["tuned"][1]) < 0
+    assert "TER (less is better) of lists held out" in out
+    assert float(scores(out)["tuned"][0]) < float(scores(out)["as listed"][0])
 
 
 def test_scores_between_0_and_1_show_four_decimals(task, tmp_path):
@@ -282,15 +289,18 @@ def test_scores_between_0_and_1_show_four_decimals(task, tmp_path):
     arguments = ["--metric", "metric:comet", "--recipe", "soft-ramp3", "--out", tmp_path / "run"]
     text = good("tune", tmp_path / "lists.jsonl", *arguments)
     assert text.split()[:4] == ["round", "loss", "comet", "moved"]
-    assert rows(text)["as listed"] == ["0.5000", "+0.0000"]
+    assert scores(text)["as listed"] == ["0.5000"]
 
 
 def test_tune_says_when_weights_are_worth_little(task, tmp_path):
     inputs = ["tune", task / "dev.nbest", *refs(task, "dev"), "--weights", task / "run", "--out", tmp_path]
     assert "rampion: the tuned weights choose worse on these lists than the initial ones" in (
-        rampion(*inputs, "--recipe", "ramp1", "--set", "rate=0.1").err
+        rampion(*inputs, "--recipe", "ramp1", "--set", "rate=0.1", "--set", "scale=none").err
     )
-    assert "rampion: the weights have shrunk to" in rampion(*inputs, "--recipe", "rampion-merge", "--set", "l2=1e5").err
+    assert (
+        "rampion: the weights have shrunk to"
+        in rampion(*inputs, "--force", "--recipe", "rampion-merge", "--set", "l2=1e5").err
+    )
 
 
 def test_lenient_skips_with_a_count(task, tmp_path):
