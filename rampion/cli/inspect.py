@@ -12,7 +12,6 @@ from rampion import console
 from rampion.cli import app
 from rampion.cli import options as opt
 from rampion.cli.panels import LISTS
-from rampion.metrics.base import decimals
 
 if TYPE_CHECKING:
     from rampion.analysis.inspection import Examination, FeatureRow, Finding, Place, Scores
@@ -93,6 +92,8 @@ def _told(finding: Finding) -> str:
 
 
 def _show_scores(scores: Scores) -> None:
+    from rampion.metrics.base import decimals
+
     rows = [("as listed", scores.listed)]
     if scores.chosen is not None:
         rows.append(("by the weights", scores.chosen))
