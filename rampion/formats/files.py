@@ -29,7 +29,7 @@ FilePath = str | os.PathLike[str]
 
 BLOCK = 4 << 20
 LONGEST_LINE = 64 << 20
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 # Four bytes of zstd can stand for 128 KiB, so a packed piece of this size becomes 64 MiB at most.
 _PIECE = 2048
@@ -88,7 +88,7 @@ def head(path: FilePath) -> bytes:
             start = next(_unpacked(path, io.BytesIO(raw)), b"")
         else:
             start = next(_unpacked(path, io.BytesIO(cast(io.BufferedReader, file).peek()[:_PIECE])), b"")
-        return start.removeprefix(_BOM)
+        return start.removeprefix(BOM)
 
 
 def line_blocks(path: FilePath) -> Iterator[tuple[int, bytes]]:
@@ -240,7 +240,7 @@ def _contents(path: FilePath) -> Iterator[bytes]:
     """The unpacked content piece by piece, without a byte order mark."""
     with _opened(path) as file:
         pieces = _unpacked(path, file)
-        yield next(pieces, b"").removeprefix(_BOM)
+        yield next(pieces, b"").removeprefix(BOM)
         yield from pieces
 
 

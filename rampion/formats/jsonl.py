@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from rampion.errors import FormatError
+from rampion.errors import FormatError, InputError
 from rampion.formats.files import FilePath, Skipped, lines, replacing, shown
 from rampion.store.lists import Rows
 from rampion.store.records import WrongError, records_of
@@ -42,7 +42,15 @@ def write(path: FilePath, runs: Iterable[Rows], names: Texts, references: Refere
             for record in records_of(rows, names):
                 if references is not None:
                     record["refs"] = next(given)
-                file.write(json.dumps(record, ensure_ascii=False, allow_nan=False).encode() + b"\n")
+                    if not all(map(str.strip, record["refs"])):
+                        raise InputError(f"segment {record['id']}: a reference is blank; leave it out")
+                try:
+                    line = json.dumps(record, ensure_ascii=False, allow_nan=False)
+                except ValueError as error:
+                    raise InputError(
+                        f"segment {record['id']}: a number is not finite, and JSON has none such"
+                    ) from error
+                file.write(line.encode() + b"\n")
 
 
 def parsed(text: str) -> Any:

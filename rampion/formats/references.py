@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rampion.errors import FormatError, InputError
-from rampion.formats.files import FilePath, head, lines, replacing, shown
+from rampion.formats.files import BOM, FilePath, head, lines, replacing, shown
 from rampion.formats.jsonl import parsed
 from rampion.store.records import WrongError, references_in, segment_id
 from rampion.store.text import References, Texts
@@ -69,11 +69,13 @@ def write(paths: Sequence[FilePath], references: References) -> None:
         raise InputError(f"there are up to {most} references of a segment and {len(paths)} files; name {most} files")
     for place, path in enumerate(paths):
         with replacing(path) as file:
-            for texts in segments:
-                text = texts[place] if place < len(texts) else ""
-                if "\n" in text:
-                    raise InputError(f"the reference {text[:60]!r} has two lines; write JSONL")
-                file.write(text.encode() + b"\n")
+            for segment, texts in enumerate(segments):
+                raw = (texts[place] if place < len(texts) else "").encode()
+                # The first line tells the reader what the file holds, where there is one file.
+                other = segment == 0 and (raw.startswith((b"{", BOM)) or (len(paths) == 1 and b" ||| " in raw + b" "))
+                if other or raw.strip() != raw or b"\n" in raw:
+                    raise InputError(f"the reference {raw.decode()[:60]!r} cannot stand in a line; write JSONL")
+                file.write(raw + b"\n")
 
 
 def _by_id(path: FilePath, found: dict[str, list[str]], segments: Texts) -> References:

@@ -165,7 +165,18 @@ def _unwritable(names: Texts) -> int:
     return int(bad.argmax()) if bad.any() else -1
 
 
+def spellable(weights: Weights) -> bool:
+    """Whether a text file can hold the names of all features."""
+    names, width = weights.features.names, weights.features.width
+    labels = {label for label, _, _ in groups_of(names.take(np.arange(width)))}
+    return all(map(_stands, labels)) and _unwritable(names.part(width, len(names))) < 0
+
+
+def _stands(name: str) -> bool:
+    return name.encode().split() == [name.encode()] and not name.startswith("#") and not name.endswith("=")
+
+
 def _written(name: str) -> str:
-    if name.encode().split() != [name.encode()] or name.startswith("#") or name.endswith("="):
+    if not _stands(name):
         raise InputError(f"the feature name {name!r} cannot be written to a text file of weights; write a .bin file")
     return name

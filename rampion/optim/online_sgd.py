@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from rampion.sets.packed import Slabs
 
 
-
 class SetWeights(NamedTuple):
     """Weights over packed sets, by place and of real-valued features, and figures of the epoch that led to them."""
 

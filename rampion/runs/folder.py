@@ -168,8 +168,9 @@ class RunFolder:
         return binary if binary.exists() else self.path / "weights.txt"
 
     def home_of(self, weights: Weights, stem: str = "weights") -> Path:
-        """The file for these weights: text that people can read, or a binary one for many."""
-        return self.path / f"{stem}.{'bin' if len(weights) >= MANY else 'txt'}"
+        """The file for these weights: text that people can read, or binary for many and for strange names."""
+        binary = len(weights) >= MANY or not weight_files.spellable(weights)
+        return self.path / f"{stem}.{'bin' if binary else 'txt'}"
 
     def event(self, kind: str, facts: Mapping[str, Any]) -> None:
         events = self.path / "events.jsonl"

@@ -88,7 +88,7 @@ def test_references_round_trip(tmp_path):
     assert as_lists(references.read(paths, ZERO_TO_TWO)) == texts
     with pytest.raises(InputError, match="up to 2 references of a segment and 1 files; name 2 files"):
         references.write(paths[:1], References.from_lists(texts))
-    with pytest.raises(InputError, match="has two lines; write JSONL"):
+    with pytest.raises(InputError, match="cannot stand in a line; write JSONL"):
         references.write(paths[:1], References.from_lists([["x\ny"]]))
 
 
