@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rampion.arrays import Reals
-from rampion.errors import InputError
+from rampion.errors import InputError, meant
 from rampion.features import words
 from rampion.metrics import metric
 from rampion.metrics.consensus import consensus, posteriors, votes
@@ -155,16 +155,30 @@ def _consensus(given: Given, option: str, by: str) -> Columns:
 
 
 def _vote(given: Given, option: str, by: str) -> Columns:
-    if option not in ("", "answer"):
-        raise InputError(f"vote:{option}: expected vote, or vote:answer for answers that --answer finds")
-    if option and given.answer is None:
+    lists, name = given.lists, f"vote:{option}" if option else "vote" if given.answer is None else "vote:answer"
+    if name == "vote":
+        answers = words.answers(lists.texts, None)
+    elif name == "vote:answer":
+        answers = _answers(given)
+    elif option in lists.fields:
+        answers = [answer or None for answer in lists.fields[option]]
+    else:
+        raise InputError(
+            f"the lists have no field {option!r}; they have: {', '.join(lists.fields) or 'none'} (to keep a column of "
+            f"a table: --columns keep={option}){meant(option, lists.fields)}"
+        )
+    return {name + (f"@{by}" if by else ""): votes(lists, answers, given.weights(by))}
+
+
+def _answers(given: Given) -> list[str | None]:
+    """What the pattern finds, in one text at least."""
+    if given.answer is None:
         raise InputError("the feature 'vote:answer' needs to know where texts say their answer; give --answer")
-    name = "vote" if given.answer is None else "vote:answer"
     answers = words.answers(given.lists.texts, given.answer)
-    if given.answer is not None and len(answers) and not any(answers):
+    if answers and not any(answers):
         last = given.lists.texts[0][-60:]
         raise InputError(f"no text has an answer by the pattern {given.answer.pattern!r}; the first ends with {last!r}")
-    return {name + (f"@{by}" if by else ""): votes(given.lists, answers, given.weights(by))}
+    return answers
 
 
 def _posteriors(given: Given, option: str, by: str) -> Columns:
@@ -218,7 +232,9 @@ MAKERS: dict[str, Maker] = {
     "consensus": Maker(
         _consensus, "expected score against the candidates of the list: consensus:chrf; bleu by default"
     ),
-    "vote": Maker(_vote, "share of the list that gives the same answer (--answer), or the same text"),
+    "vote": Maker(
+        _vote, "share of the list with the same answer (--answer), the same field (vote:FIELD), or the same text"
+    ),
     "posteriors": Maker(_posteriors, "how likely a candidate's n-grams are in its list, on average, of orders 1 to 4"),
     "posterior": Maker(_posterior, "the same of one order: posterior:2"),
     "rank": Maker(_rank, "place in the list, from 1"),

@@ -15,7 +15,7 @@ from rampion.decoder.text import toy
 from sacrebleu.metrics import BLEU
 
 from rampion.analysis.inspection import KINDS, examine
-from rampion.errors import InputError
+from rampion.errors import InputError, InputWarning
 from rampion.metrics import metric as named
 from rampion.metrics.tokens import fitting
 from rampion.store.candidates import Candidates
@@ -208,6 +208,20 @@ def test_places_count_only_lists_that_have_a_best_candidate():
     assert (place.mean, place.median, place.first, place.lists) == (3, 3, 0, 4)
     alike = lists_of(records[:2])
     assert examine(alike, judge(alike, None, "metric:good")).scores.places[0].lists == 0
+
+
+def test_missing_features_are_told():
+    records = [
+        {
+            "id": str(s),
+            "hyps": [{"text": f"{s} {i}", "feats": {"x": None if i == 0 and s < 6 else float(i)}} for i in (0, 1)],
+        }
+        for s in range(12)
+    ]
+    with pytest.warns(InputWarning):
+        lists = lists_of(records)
+    (note,) = examine(lists).notes
+    assert note == "feature 'x' is missing in 25.0% of the candidates: the mean of the list stands in its place"
 
 
 SENTENCES = {
@@ -458,7 +472,7 @@ def test_segments_without_candidates_are_named_and_left_out():
 def test_a_column_that_is_not_finite():
     lists = lists_of(TOY)
     column = np.zeros(lists.size)
-    column[[15, 20]] = np.nan, np.inf
+    column[[15, 20]] = np.nan
     (finding,) = examine(replace(lists, metrics={"comet": column})).findings
     assert (finding.kind, finding.segment, finding.candidate) == ("not finite", "1", 15 - K)
     assert "'comet' is no finite number for 2 of" in finding.sentence

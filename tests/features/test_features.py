@@ -13,7 +13,7 @@ from rampion.decoder.models import arpa, kneser
 from strategies import random_store, stores
 
 from rampion import Candidates, add_features
-from rampion.errors import InputError, RecipeError
+from rampion.errors import InputError, InputWarning, RecipeError
 from rampion.features import MAKERS, described, is_made
 from rampion.metrics import metric
 from rampion.metrics.consensus import consensus
@@ -118,6 +118,23 @@ def test_a_group_of_the_answer_pattern_is_the_answer_and_the_last_match_counts()
     assert column(found, "vote:answer") == [0.5, 0.5, 0.25, 0]
 
 
+def test_a_field_may_hold_the_answer():
+    rows = [("1", "so 4", "4"), ("1", "four", "4"), ("1", "5", "5"), ("2", "?", ""), ("2", "6", "6")]
+    with pytest.warns(InputWarning, match="keep=said"):
+        lists = Candidates.from_records(
+            [{"id": s, "text": text, "said": answer, "x": 1.0} for s, text, answer in rows], columns="keep=said"
+        )
+    found = add_features(lists, "vote:said")
+    assert column(found, "vote:said") == pytest.approx([2 / 3, 2 / 3, 1 / 3, 0, 1 / 2])
+    with pytest.raises(InputError, match=r"they have: said .*did you mean 'said'"):
+        add_features(lists, "vote:sad")
+
+
+def test_an_answer_pattern_must_find_something():
+    with pytest.raises(InputError, match=r"no text has an answer by the pattern '####'; the first ends with 'a'"):
+        add_features(made([["a", "b"]]), "vote", answer="####")
+
+
 def test_a_language_model_scores_texts(tmp_path):
     lists, path = made([["a b", "b a a"], ["b"]]), tmp_path / "toy.arpa"
     model = kneser.estimate(Texts.from_strings(["a b", "a b a", "b"] * 5), 2).lm
@@ -143,7 +160,7 @@ def test_a_language_model_scores_texts(tmp_path):
         ("lm", "give its file with --lm"),
         ("copied", "give them with --source"),
         ("vote:answer", "give --answer"),
-        ("vote:note", "expected vote, or vote:answer"),
+        ("vote:note", "the lists have no field 'note'; they have: none"),
     ],
 )
 def test_what_cannot_be_made_is_said(name, message):

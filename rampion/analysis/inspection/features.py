@@ -12,6 +12,7 @@ from rampion.analysis.inspection.findings import ENOUGH, Finding
 from rampion.arrays import Reals
 from rampion.metrics.judging import Batch
 from rampion.store.candidates import Candidates
+from rampion.store.gaps import MARK
 
 Sums = tuple[Reals, Reals, Reals, Reals, Reals]
 
@@ -163,6 +164,11 @@ def of_features(lists: Candidates, moments: Moments) -> Iterator[Finding]:
 def notes_of(lists: Candidates, moments: Moments) -> Iterator[str]:
     """What looks odd and does no harm: recipes see features in units of their spread within lists."""
     names = lists.features.names
+    for j in (j for j, name in enumerate(names) if name.endswith(MARK)):
+        yield (
+            f"feature {names[j].removesuffix(MARK)!r} is missing in {moments.mean[j]:.1%} of the candidates: the mean "
+            "of the list stands in its place"
+        )
     for j in np.flatnonzero(np.abs(moments.mean) > HUGE).tolist():
         yield f"feature {names[j]!r} has the mean {moments.mean[j]:.3g}; {UNITS}"
     spread = np.sqrt(moments.inner[: lists.features.width])
