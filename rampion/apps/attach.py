@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -40,6 +41,8 @@ def attach(
     for said in named:
         if not all(said.partition("=")):
             raise InputError(f"{said}: expected NAME=FILE, the name of the {kind} and the file of its values")
+        if os.path.realpath(said.partition("=")[2]) == os.path.realpath(out):
+            raise InputError(f"--out {out}: would overwrite the values of {said}; name another")
     lists, order, records = _read(path, columns)
     facts = []
     for said in named:

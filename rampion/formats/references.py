@@ -41,6 +41,8 @@ def read(paths: Sequence[FilePath], segments: Texts, *, aligned: bool = False) -
         if b" ||| " in start.split(b"\n", 1)[0]:
             return _by_id(paths[0], _labelled(paths[0]), segments)
     files = [[text for _, text in lines(path)] for path in paths]
+    if len(paths) == 1 and not aligned and (named := _named(files[0], segments)):
+        return _by_id(paths[0], named, segments)
     for path, file in zip(paths, files, strict=True):
         if len(file) != len(files[0]):
             found = f"{len(file)} lines, and {shown(paths[0])} has {len(files[0])}"
@@ -78,10 +80,22 @@ def write(paths: Sequence[FilePath], references: References) -> None:
                 file.write(raw + b"\n")
 
 
+def _named(texts: list[str], segments: Texts) -> dict[str, list[str]] | None:
+    """The references of Kaldi's text, whose lines begin with the name of an utterance; None if most do not."""
+    found: dict[str, list[str]] = {}
+    for text in texts:
+        name, _, said = text.replace("\t", " ", 1).partition(" ")
+        found.setdefault(name, []).append(said.strip())
+    known = sum(name in found for name in segments)
+    return (
+        found if known and 2 * known > len(segments) and len(found) == len([text for text in texts if text]) else None
+    )
+
+
 def _by_id(path: FilePath, found: dict[str, list[str]], segments: Texts) -> References:
     ids = list(segments)
     for identity in ids:
-        if not found.get(identity):
+        if identity not in found or not any(found[identity]):
             raise FormatError(f"{shown(path)}: has no reference of segment {identity}; every segment needs one")
     return References.from_lists(found[identity] for identity in ids)
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from rampion import _kernels
 from rampion.arrays import ends
 from rampion.errors import FormatError, InputError, StoreError
-from rampion.formats import container
-from rampion.formats.files import FilePath, head, line_blocks, newlines, not_utf8, replacing, shown
+from rampion.formats import configs, container
+from rampion.formats.files import FilePath, head, newlines, not_utf8, replacing, shown
 from rampion.schema import Found, Schema, reals, strings
 from rampion.store.features import Features, Weights
 from rampion.store.groups import groups_of
@@ -57,7 +57,7 @@ class _Text:
         self.dense: dict[str, list[float]] = {}
         self.sparse = Names()
         self.values: list[NDArray[np.float64]] = []
-        for first, block in line_blocks(path):
+        for first, block in configs.blocks(path):
             self._take(first, block)
 
     def weights(self) -> Weights:

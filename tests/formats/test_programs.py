@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from speeds import examples
 
 from rampion.errors import InputError
-from rampion.formats import read_lists
+from rampion.formats import read_lists, references, weights
 from rampion.store.candidates import Candidates
 from rampion.store.columns import Columns
+from rampion.store.text import Texts
 
 CHOICE = {"index": 0, "message": {"role": "assistant", "content": "5"}, "finish_reason": "stop"}
 LOGPROBS = {"content": [{"token": "5", "logprob": -0.5}, {"token": ".", "logprob": -0.25}]}
@@ -233,3 +234,30 @@ def test_damaged_files_are_read_or_refused_in_a_sentence(tmp_path_factory, name,
         with suppress(InputError):
             lists, _ = read(path, lenient=lenient)
             assert all(math.isfinite(value) for one in lists for feats in one.features for value in feats.values())
+
+
+def test_weights_in_configurations_of_decoders(tmp_path):
+    (tmp_path / "moses.ini").write_text(
+        "# made by moses\n[input-factors]\n0\n\n[feature]\nDistortion\nKENLM name=LM0 path=x order=3\n\n[weight]\n"
+        "LM0= 0.5\nTranslationModel0= 0.2 0.3\n\n[distortion-limit]\n6\n"
+    )
+    (tmp_path / "joshua.config").write_text(
+        "tm = thrax pt 12 grammar.gz\nmark-oovs = true\nfeature-function = WordPenalty\n\n"
+        "# weights\nlm_0 1.2\ntm_pt_0 -0.5\n"
+    )
+    assert dict(weights.read(tmp_path / "moses.ini")) == {
+        "LM0": 0.5, "TranslationModel0[0]": 0.2, "TranslationModel0[1]": 0.3,
+    }  # fmt: skip
+    assert dict(weights.read(tmp_path / "joshua.config")) == {"lm_0": 1.2, "tm_pt_0": -0.5}
+    (tmp_path / "moses.ini").write_text("[weight]\nLM0= x\n")
+    with pytest.raises(InputError, match=r"moses\.ini:2: "):
+        weights.read(tmp_path / "moses.ini")
+
+
+@pytest.mark.parametrize("text", ["utt-b so it is\nutt-a hi there\n", "utt-a\thi there\nutt-b\tso it is\nutt-c x\n"])
+def test_references_of_kaldi_are_known_by_their_names(tmp_path, text):
+    (tmp_path / "text").write_text(text)
+    segments = Texts.from_strings(["utt-a", "utt-b"])
+    assert list(references.read([tmp_path / "text"], segments)) == [["hi there"], ["so it is"]]
+    with pytest.raises(InputError, match="text: has no reference of segment utt-z"):
+        references.read([tmp_path / "text"], Texts.from_strings(["utt-a", "utt-b", "utt-z"]))
