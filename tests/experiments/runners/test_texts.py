@@ -12,7 +12,7 @@ from rampion.decoder.text.corpus import Corpus, Parallel
 from rampion.decoder.text.language import Language
 from scales import TINY
 
-from rampion.errors import InputError
+from rampion.errors import InputError, RecipeError
 from rampion.experiments.papers.tillmann_zhang.texts import CHANCE, COVERED, COVERING, FILTERED, MATCHING, ORDERS, TEXTS
 from rampion.experiments.runners import Workshop, texts
 from rampion.experiments.runners.inputs import Stock
@@ -130,3 +130,21 @@ def test_the_papers_own_numbers_fulfil_what_is_asked_of_ours():
     papers = {label: paper for label, (_, paper) in ORDERS.items()}
     (claim,) = TEXTS[1].relations[0].claims
     assert papers[claim.first.row]["test"] - papers[claim.second.row]["test"] == pytest.approx(2.5)
+
+
+def test_a_corpus_is_cut_once_and_named_by_its_cut(tmp_path):
+    Language.invent(1).corpus(60, 5).write(tmp_path / "given")
+    stock = Stock(tmp_path / "out", MINUTE, str(tmp_path / "given"), None, 1, held_out=9)
+    found = Corpus.load(stock.text)
+    assert stock.text == tmp_path / "out" / "text-9"
+    assert [len(part) for _, part in found.parts] == [42, 9, 9]
+    again = Stock(tmp_path / "out", MINUTE, str(tmp_path / "given"), None, 1, held_out=9)
+    assert again.text == stock.text
+    assert stock.name == f"{tmp_path / 'given'}, 9 held out"
+    plain = Stock(tmp_path / "out", MINUTE, str(tmp_path / "given"), None, 1)
+    assert (plain.text, plain.name) == (tmp_path / "given", str(tmp_path / "given"))
+
+
+def test_only_a_corpus_can_be_cut(tmp_path):
+    with pytest.raises(RecipeError, match="--held-out and --versions cut a corpus"):
+        Workshop.open(tmp_path, "small", None, None, 1, held_out=5)
