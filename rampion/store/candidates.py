@@ -266,6 +266,10 @@ class Candidates(Sequence[Segment]):
         features: Sequence[str] | None = None,
         metrics: Sequence[str] = (),
         score: str | None = None,
+        source: str | None = None,
+        group: str | None = None,
+        weight: str | None = None,
+        keep: Sequence[str] = (),
     ) -> Candidates:
         """Lists from a data frame that has a candidate a row.
 
@@ -283,6 +287,10 @@ class Candidates(Sequence[Segment]):
             The columns to tune towards: labels, rewards, human judgements. They are never features.
         score : str, optional
             The column of the scores that came with the candidates.
+        source, group, weight : str, optional
+            The columns of the source or prompt, of what the segment belongs to, and of how much it counts.
+        keep : sequence of str
+            Other columns to keep with the candidates, as strings.
 
         Returns
         -------
@@ -292,7 +300,8 @@ class Candidates(Sequence[Segment]):
         Raises
         ------
         InputError
-            If a column is not there, or a value is missing.
+            If a column is not there, or holds something else. The mean of the list takes the place of a missing
+            value of a feature, which a warning tells.
 
         Examples
         --------
@@ -306,7 +315,12 @@ class Candidates(Sequence[Segment]):
         ({'logprob': -1.5}, {'is_correct': 1.0})
         """
         names = Names()
-        return cls.from_rows(names, [[rows_of_frame(frame, names, segment, text, features, metrics, score)]])[0]
+        roles = {"source": source, "group": group, "weight": weight} | {name: name for name in keep}
+        fields = {role: column for role, column in roles.items() if column is not None}
+        rows, notices = rows_of_frame(frame, names, segment, text, features, metrics, score, fields)
+        for notice in notices:
+            warnings.warn(notice, InputWarning, stacklevel=2)
+        return cls.from_rows(names, [[rows]])[0]
 
     def to_records(self, references: References | None = None) -> list[dict[str, Any]]:
         """The lists as records in memory, such as `from_records` takes.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Number
 from typing import Any
 
@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from rampion.arrays import ends
 from rampion.errors import InputError
+from rampion.store import gaps
+from rampion.store.coded import Coded
 from rampion.store.lists import Rows
 from rampion.store.names import Names
 from rampion.store.text import Texts
@@ -45,16 +47,13 @@ class Frame:
         )
 
     def numbers(self, name: str) -> NDArray[np.float64]:
-        """A column of finite numbers."""
+        """A column of numbers, NaN where one is missing."""
         column = self.column(name)
         if column.dtype.kind not in "iufb" and not self.is_numeric(name):
             raise InputError(f"the column {name!r} holds no numbers; name columns of numbers")
         numbers = np.array([_number(cell) for cell in column] if column.dtype.kind == "O" else column, np.float64)
-        wrong = np.flatnonzero(~np.isfinite(numbers))
-        if len(wrong):
-            raise InputError(
-                f"row {wrong[0]} of the column {name!r} is missing or not finite; fill it in, or drop the row"
-            )
+        for row in np.flatnonzero(np.isposinf(numbers))[:1].tolist():
+            raise InputError(f"row {row} of the column {name!r} is not finite; fill it in, or drop the row")
         return numbers
 
     def strings(self, name: str) -> list[str]:
@@ -67,6 +66,10 @@ class Frame:
             if not isinstance(cell, str):
                 raise InputError(f"row {row} of the column {name!r} is {cell!r}; expected a string")
         return list(cells)
+
+    def shown(self, name: str) -> list[str]:
+        """A column of anything as strings, empty where a cell is missing."""
+        return ["" if cell is None or cell != cell else str(cell) for cell in self.column(name).tolist()]
 
 
 def _number(cell: Any) -> float:
@@ -81,23 +84,21 @@ def rows_of_frame(
     features: Sequence[str] | None,
     metrics: Sequence[str],
     score: str | None,
-) -> Rows:
-    """The rows of a data frame, which has a candidate a row; their feature names join `names`."""
+    fields: Mapping[str, str],
+) -> tuple[Rows, list[str]]:
+    """The rows of a data frame, a candidate each, and what was done about missing values; features join `names`."""
     table = Frame(frame)
-    taken = {segment, text, *metrics, *([score] if score else [])}
+    taken = {segment, text, *metrics, *([score] if score else []), *fields.values()}
     if features is None:
         features = [name for name in table.names if name not in taken and table.is_numeric(name)]
     segments, texts = table.strings(segment), table.strings(text)
-    for row, one in enumerate(texts):
-        if not one.strip():
-            raise InputError(f"row {row} of the column {text!r} is empty; drop the row")
     numbers: dict[str, int] = {}
     owners = np.array([numbers.setdefault(one, len(numbers)) for one in segments], np.int64)
     order = np.argsort(owners, kind="stable")
     cells = [table.numbers(name)[order] for name in features]
     ids = names.intern_all(Texts.from_strings(features))
     count, width = len(texts), len(features)
-    return Rows(
+    rows = Rows(
         segments=Texts.from_strings(numbers),
         bounds=ends(np.bincount(owners, minlength=len(numbers))),
         texts=Texts.from_strings(texts).take(order),
@@ -107,4 +108,7 @@ def rows_of_frame(
         scores=table.numbers(score)[order] if score else np.full(count, np.nan),
         notes=Texts.from_strings([""] * count),
         metrics={name: table.numbers(name)[order] for name in metrics},
+        fields={role: Coded.from_strings(table.shown(name)).take(order) for role, name in fields.items()},
     )
+    [rows], notices = gaps.filled([rows], names, frozenset(features))
+    return rows, notices

@@ -58,10 +58,10 @@ class Lists(NamedTuple):
         """The most candidates of one segment."""
         return int(np.diff(self.bounds).max(initial=0))
 
-    def cuts(self, size: int = PIECE) -> Offsets:
+    def cuts(self, size: int | None = None) -> Offsets:
         """The first segments of parts of about so many values, and the end: work for threads, whoever they are."""
         sizes = self.entry_bounds[self.bounds[1:]] + self.width * self.bounds[1:]
-        return np.unique([0, *np.flatnonzero(np.diff(sizes // size)) + 1, len(sizes)])
+        return np.unique([0, *np.flatnonzero(np.diff(sizes // (size or PIECE))) + 1, len(sizes)])
 
     def part(self, first: int, last: int) -> Lists:
         """Segments first to last, over the same arrays."""

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import rampion
 from rampion import Candidates, References, Texts, Weights
-from rampion.errors import InputError
+from rampion.errors import InputError, InputWarning
 
 # Features of a few candidates look like values that are missing.
 pytestmark = pytest.mark.filterwarnings("ignore::rampion.errors.InputWarning")
@@ -152,10 +152,8 @@ def test_ids_of_a_frame_may_be_numbers_or_categories():
         (FRAME, {"text": "hyp"}, "has no column 'hyp'; it has 'id', 'text', 'LM', 'lang'"),
         (FRAME, {"features": ["lang"]}, "the column 'lang' holds no numbers"),
         (FRAME, {"text": "LM"}, "row 0 of the column 'LM' is 1.0; expected a string"),
-        (FRAME.assign(LM=[1, math.nan, 2]), {}, "row 1 of the column 'LM' is missing or not finite"),
-        (FRAME.assign(LM=pandas.array([1, None, 2], "Int64")), {}, "row 1 of the column 'LM' is missing"),
+        (FRAME.assign(LM=[1, math.inf, 2]), {}, "row 1 of the column 'LM' is not finite"),
         (FRAME.assign(text=["a", "b", None]), {}, "row 2 of the column 'text' is .*; expected a string"),
-        (FRAME.assign(text=["a", " ", "c"]), {}, "row 1 of the column 'text' is empty; drop the row"),
     ],
 )
 def test_frames_that_cannot_be_lists(frame, options, sentence):
@@ -192,3 +190,13 @@ def test_containers_say_their_sizes_in_a_line():
     wide = Weights.from_dict(dict.fromkeys("abcdefg", 1.0))
     assert repr(wide) == "Weights({'a': 1, 'b': 1, 'c': 1, 'd': 1, 'e': 1, ...}, 7 dense + 0 sparse)"
     assert rampion.Weights.from_dict({"a": 0.25}).__repr__() == "Weights({'a': 0.25})"
+
+
+@pytest.mark.parametrize("gap", [[1.0, math.nan, 3.0], pandas.array([1, None, 3], "Int64"), [1.0, None, 3.0]])
+def test_missing_values_of_a_frame_are_the_mean_of_the_list(gap):
+    frame = FRAME.assign(LM=gap, prompt=["p", "p", "q"], share=[2.0, 2.0, 1.0])
+    with pytest.warns(InputWarning, match="the feature LM is missing in 1 of 3 candidates"):
+        found = Candidates.from_frame(frame, source="prompt", weight="share", keep=["lang"])
+    assert found[0].features[1] == {"LM": 1.0, "LM:missing": 1.0}
+    assert (found.of_segments("source"), found.segment_weights.tolist()) == (["p", "q"], [2.0, 1.0])
+    assert list(found.fields["lang"]) == ["x", "y", "z"]
