@@ -76,11 +76,17 @@ def condense(blocks: BlockSet, weights: Mapping[str, float]) -> tuple[BlockSet, 
             continue
         names, moves = COLUMNS_OF[label]
         here = keys >> np.uint64(59) == t + 1
-        table = Keys(int(np.count_nonzero(here)))
-        table.enter(keys[here])
-        table.set_weights(sparse.vector[here])
-        shares[label] = Share(names, len(table), int(np.count_nonzero(given == t)) - len(table))
-        if len(table):
+        count = int(np.count_nonzero(here))
+        shares[label] = Share(names, count, int(np.count_nonzero(given == t)) - count)
+        if label in ("P1", "H1", "H2"):
+            # A feature of one block and one move: its weight is the value.
+            places = (keys[here] >> np.uint64(8) & np.uint64(0xFFFFFFFF)).astype(np.int64)
+            codes = (keys[here] & np.uint64(0xFF)).astype(np.int64)
+            values[places, LEARNT.index(names[0]) + codes] = sparse.vector[here].astype(np.float32)
+        elif count:
+            table = Keys(count)
+            table.enter(keys[here])
+            table.set_weights(sparse.vector[here])
             model = Model.of(own, mask_of(label), table, {})
             model.assess(everything)
             values[:, [LEARNT.index(name) for name in names]] = model.local[:, moves]
