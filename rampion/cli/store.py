@@ -57,5 +57,6 @@ def verify(
     if as_json:
         console.show_json([fact._asdict() for fact in facts])
     else:
-        console.show(facts, list(store.Fact._fields))
+        rows = [["" if cell is None else cell for cell in fact] for fact in facts]
+        console.show(rows, list(store.Fact._fields))
         typer.echo("whole")
