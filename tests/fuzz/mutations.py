@@ -101,7 +101,7 @@ def parts_of(content: bytes) -> tuple[dict[str, Any], list[bytes]] | None:
             blobs.append(content[at : at + size])
             at += size + -size % 64
         return (header, blobs) if all(entry["name"] for entry in header["arrays"]) else None
-    except (struct.error, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
+    except (struct.error, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError, SyntaxError):
         return None
 
 
@@ -122,7 +122,7 @@ def arrays_changed(random: Any, content: bytes) -> bytes:
         return _flip(random, content)
     try:
         return _changed(random, *found)
-    except (TypeError, ValueError, AttributeError, OverflowError):  # of a file that was changed before
+    except (TypeError, ValueError, AttributeError, OverflowError, SyntaxError):  # of a file that was changed before
         return _flip(random, content)
 
 

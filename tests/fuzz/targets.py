@@ -9,9 +9,10 @@ import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from rampion.decoder import remote
 from rampion.decoder.alignment import links
 from rampion.decoder.alignment.align import Aligner
 from rampion.decoder.block_decoder import BlockDecoder
@@ -23,14 +24,17 @@ from rampion.decoder.search import lattice
 from rampion.decoder.search.kbest import kbest
 from rampion.decoder.text import corpus
 
+from rampion.apps.store import verify
 from rampion.formats import container, nbest, read_lists, references, store, texts, weights
 from rampion.runs import sets_run
+from rampion.schema import Schema
 from rampion.sets import files as sets
 from rampion.sets.records import Records
 from rampion.store.candidates import Candidates
-from rampion.store.keys import Keys
+from rampion.store.keys import SLOT, Keys
 from rampion.store.names import Labels, Names
 from rampion.store.text import Texts
+from rampion.training import mixing, sharded
 
 SOURCE = ["das haus", "ein haus", "das buch", "ein buch , das"] * 2
 TARGET = ["the house", "a house", "the book", "a book , the"] * 2
@@ -197,6 +201,58 @@ def _weights(folder: Path) -> None:
     weights.write(folder / "b.bin", weights.read(folder / "a"))
 
 
+# What executors send to and fro
+
+
+def make_shared(folder: Path) -> None:
+    some = Texts.from_strings(["a b", "c"])
+    said = {"text": some.blob, "text_bounds": some.bounds}
+    keys = Keys.of(np.array([5, 7], np.uint64), np.zeros(2, np.uint32))
+    keys.set_weights(np.ones(2))
+    two, points = np.array([0, 1, 2]), np.zeros(2, np.int32)
+    files: list[tuple[Schema, dict[str, Any]]] = [
+        (remote.TEXTS, {"source": some.blob, "source_bounds": some.bounds}),
+        (remote.SAID, said),
+        (remote.PAIRS, {
+            "source_bounds": two, "sources": np.array([3, 4], np.uint32), "target_bounds": two, "bounds": two,
+            "targets": np.array([3, 3], np.uint32), "from": points, "to": points,
+        }),
+        (remote.FIRED, said | {
+            "bounds": np.array([0, 2]), "values": np.ones((2, 1)), "key_bounds": two, "keys": np.ones(2, np.uint64),
+            "scores": np.zeros(2),
+        }),
+        (mixing.NUMBERS, {"places": np.array([2, 1], np.uint32), "foreign": np.zeros(0, np.float32)}),
+        (mixing.CHANGED, {
+            "places": np.array([1], np.uint32), "values": np.ones(1, np.float32), "own": np.zeros(1),
+            "met": np.zeros(1),
+        }),
+        (sharded.ANSWER, {
+            "sums": np.zeros(2), "statistics": np.zeros(3, np.int64), "gradient": np.ones(2),
+            "ids": np.array([0, 4], np.uint32),
+        }),
+        (remote.WEIGHTS, {"slots": keys.slots.view("<u8")}),
+    ]  # fmt: skip
+    meta = {"size": 2, "own": {"LM": 0.5}, "awake": 1, "moved": 1, "filled": 1, "lists": 1}
+    for number, (schema, arrays) in enumerate(files):
+        container.write(folder / f"{number}", schema.kind, arrays, meta)
+
+
+def use_shared(path: Path) -> object:
+    kind = container.kind_of(path)
+    if kind == remote.WEIGHTS.kind:
+        arrays, meta = container.read(path, remote.WEIGHTS)
+        table = Keys.weighed(arrays["slots"].view(SLOT), meta["size"])
+        return table.weigh(np.array([5, 6, 7], np.uint64)), table.listed()
+    return verify([str(path)])
+
+
+def make_all(folder: Path) -> None:
+    for name in ("store", "weights", "records", "keyed weights", "blocks", "lm", "aligner", "lattice"):
+        for number, content in enumerate(seeds(name)):
+            if content.startswith(container.NAME):
+                (folder / f"{name}-{number}").write_bytes(content)
+
+
 def use_nbest(path: Path) -> object:
     return list(nbest.read(path, Labels(Names())))
 
@@ -218,6 +274,8 @@ TARGETS = {
     "arpa": Target(lambda path: use_model(arpa.read(path)), make_arpa),
     "aligner": Target(use_aligner, make_aligner),
     "lattice": Target(use_lattice, make_lattices),
+    "shared": Target(use_shared, make_shared),
+    "verify": Target(lambda path: verify([str(path)]), make_all),
     "alignment": Target(links.read, _text("0-0 1-2\n\n3-3\n")),
     "counts": Target(CountFeatures.read, _text("pair\tdas the\t3\t0.5\n")),
 }  # fmt: skip
