@@ -28,8 +28,9 @@ from rampion.losses.contrast import FEAR, HOPE, Contrast
 from rampion.losses.pairwise import Pairs
 from rampion.losses.ranking import COSTMARGIN, Ranking, Regression
 from rampion.metrics.bleu import ORDER, Bleu
+from rampion.metrics.consensus import Room
 from rampion.metrics.judging import Stakes
-from rampion.metrics.tokens import Tokens, empty_table
+from rampion.metrics.tokens import Tokens, empty_table, totals
 from rampion.optim.online_sgd import WorkArrays
 from rampion.optim.pro import differences
 from rampion.sets.packed import Fresh, Slabs, _Room
@@ -708,6 +709,49 @@ def ngrams(load: Load) -> Race:
     )  # fmt: skip
 
 
+def meeting(load: Load, orders: int) -> Room:
+    """Room for lists in which every text meets every other one, with enough bits for the longest."""
+    tokens, sizes = load.tokens[0], np.diff(load.store.bounds)
+    grams = orders * np.diff(tokens.bounds[tokens.segments])
+    room = Room.of(int(grams.max()), int(sizes.max()), orders, int(np.diff(tokens.bounds).max()))
+    return room._replace(bits=np.empty(int(sizes.max() * (grams.max() // 64 + orders + 1)), np.uint64))
+
+
+def agree_bleu(load: Load) -> Race:
+    tokens, room = load.tokens[0], meeting(load, ORDER)
+    grams = totals(tokens, ORDER).astype(np.float64)
+    scales = 1 / np.sqrt(np.sqrt(np.maximum(grams[:, 0] * (grams[:, 1:] + 1).prod(axis=1), 1.0)))
+    weights, expected = np.ones(len(scales)), np.empty(len(scales))
+    return Race(
+        "agree_bleu", int((np.diff(load.store.bounds) ** 2).sum()), "pair",
+        lambda: (tokens, scales, weights, 0, room, expected),
+        lambda arguments: arguments[-1:],
+    )  # fmt: skip
+
+
+def agree_chrf(load: Load) -> Race:
+    """Of words as if they were letters, n-grams of up to six."""
+    tokens, depths = load.tokens[0], np.array([6, 0])
+    room, shares = meeting(load, 6), 1 / np.maximum(totals(tokens, 6), 1)
+    shares[totals(tokens, 6) == 0] = 0.0
+    weights, expected = np.ones(len(shares)), np.empty(len(shares))
+    return Race(
+        "agree_chrf", int((np.diff(load.store.bounds) ** 2).sum()), "pair",
+        lambda: (tokens, tokens, depths, shares, weights, 4.0, 0, room, expected),
+        lambda arguments: arguments[-1:],
+    )  # fmt: skip
+
+
+def agree_posteriors(load: Load) -> Race:
+    tokens, room = load.tokens[0], meeting(load, ORDER)
+    weights, means = np.ones(load.store.size), np.empty((load.store.size, ORDER))
+    return Race(
+        "agree_posteriors", len(means), "candidate",
+        lambda: (tokens, weights, room, means),
+        lambda arguments: arguments[-1:],
+    )  # fmt: skip
+
+
 def sacrebleu_matches(load: Load) -> Array:
     """Its own statistics, references prepared once a segment."""
     metric, rows = BLEU(tokenize="none", force=True), []
@@ -793,6 +837,9 @@ RACES: dict[str, Callable[[Load], Race]] = {
     "cut": cut,
     "words": words,
     "ngrams": ngrams,
+    "agree_bleu": agree_bleu,
+    "agree_chrf": agree_chrf,
+    "agree_posteriors": agree_posteriors,
     "draw": draw,
     "deal": deal,
 }
