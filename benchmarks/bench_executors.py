@@ -121,8 +121,10 @@ def recover(folder: Path, count: int) -> None:
     lost = [entry for entry in broken[4].journal.entries() if entry["event"] == "lost"]
     calm = (whole[0] + again[0]) / 2
     print(f"without faults {whole[0]:.1f} and {again[0]:.1f} s; with {len(kills)} kills {broken[0]:.1f} s")
-    print(f"{(broken[0] - calm) / max(1, len(kills)):.2f} s lost a kill; shards begun again: "
-          f"{sum(len(entry['shards']) for entry in lost)}; same bits: {whole[3] == broken[3] == again[3]}")
+    print(
+        f"{(broken[0] - calm) / max(1, len(kills)):.2f} s lost a kill; shards begun again: "
+        f"{sum(len(entry['shards']) for entry in lost)}; same bits: {whole[3] == broken[3] == again[3]}"
+    )
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
 """The board: recipes, baselines and peers on many lists, held out; what `rampion tune` does by default follows from it.
 
     python benchmarks/board/board.py [--gsm8k FILE] [--bible DIR] [--nbest DIR] [--sizes 20,50,200,0] [--draws 10]
-        [--recipes all] [--made all] [--no-peers] [--out FILE.md]
+        [--recipes all] [--made all] [--peers all] [--out FILE.md]
 
 Of each list so many segments are drawn to learn from, and all others judge; 0 is four fifths. A row has the mean over
 the draws, and the CPU seconds of a draw. Lists that are made here need no files. The others: solutions of GSM8K
@@ -47,15 +47,16 @@ def rows(asked: argparse.Namespace) -> Iterator[Row]:
         if asked.bible:
             dense = asked.nbest / "moses-bible-ar-en" / "test.nbest.gz"
             yield lists_of.files([str(dense)], [str(asked.bible / name) for name in BIBLE], "Bible dense")
-    for kind in MADE if asked.made == "all" else filter(None, asked.made.split(",")):
-        yield lists_of.made(kind)
+    for kind in ["D", *MADE] if asked.made == "all" else filter(None, asked.made.split(",")):
+        yield lists_of.moses() if kind == "D" else lists_of.made(kind)
 
 
 def choosers(asked: argparse.Namespace) -> dict[str, Chooser]:
     names = list(recipes_of("lists")) if asked.recipes == "all" else list(filter(None, asked.recipes.split(",")))
     found: dict[str, Chooser] = {"listed order": listed, "best single feature": single, AUTO: ours(None)}
     found |= {name: ours(recipe_named(name)) for name in names}
-    return found if asked.no_peers else found | PEERS
+    peers = PEERS if asked.peers == "all" else filter(None, asked.peers.split(","))
+    return found | {name: PEERS[name] for name in peers}
 
 
 def raced(row: Row, size: int, draws: int, ways: dict[str, Chooser]) -> tuple[int, dict[str, tuple[float, float]]]:
@@ -107,7 +108,7 @@ def main(arguments: Sequence[str] | None = None) -> Any:
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--recipes", default="all")
     parser.add_argument("--made", default="all")
-    parser.add_argument("--no-peers", action="store_true")
+    parser.add_argument("--peers", default="all")
     parser.add_argument("--out", type=Path)
     asked = parser.parse_args(arguments)
     ways, text = choosers(asked), []

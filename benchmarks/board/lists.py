@@ -104,6 +104,21 @@ MADE: dict[str, Callable[[np.random.Generator, int], Made]] = {
 }  # fmt: skip
 
 
+def moses(segments: int = 600, candidates: int = 200) -> Row:
+    """Lists with fourteen dense features as Moses writes them, of a made language (benchmarks/cases.py)."""
+    import cases
+
+    from rampion.store.lists import Rows
+    from rampion.store.names import Names
+    from rampion.store.text import Texts
+
+    spelt, rows = cases.rows("D", segments=segments, candidates=candidates)
+    names = Names()
+    names.intern_all(Texts.from_strings(spelt))
+    (found,) = Candidates.from_rows(names, [[Rows(**rows)]])
+    return Row("D", found, [[text] for text in cases.references("D", segments=segments)], "bleu")
+
+
 def gsm8k(path: Path) -> Row:
     """Solutions of problems, one a row: who wrote it, its length, how many others agree with its answer."""
     problems: dict[str, list[dict[str, Any]]] = {}

@@ -34,7 +34,7 @@ FOLDS = 5
 SPARSE = 20  # sparse features that are tried by themselves: the most frequent
 PAIRS = 60_000_000  # pairs of candidates beyond which their consensus is not asked for
 LEVEL = 0.05  # p below which a difference counts
-SURE = 0.75  # the share of resampled corpora in which learnt weights must win to be kept
+SURE, SURER, FEW = 0.75, 0.95, 50  # the share of drawn corpora in which one choice must win to beat another; for few
 LISTED, INITIAL, RANDOM, SINGLE = "listed order", "initial weights", "random choice", "best single feature"
 CONSENSUS, VOTE, TUNED, ORACLE_LINE = "consensus", "majority vote", "tuned", "oracle"
 KEPT = LISTED, INITIAL, SINGLE  # simple choices that weights can make
@@ -277,7 +277,8 @@ class Validation:
         rows = [self.ground.rows(picks, of) for picks in (other, one)]
         if len(rows[0]) < 2 or np.array_equal(*rows):
             return False
-        found = paired_bootstrap(self.ground.metric, *rows, samples=400, level=2 * SURE - 1)
+        share = SURER if len(rows[0]) < FEW else SURE
+        found = paired_bootstrap(self.ground.metric, *rows, samples=400, level=2 * share - 1)
         return found.low > 0 if self.ground.sign > 0 else found.high < 0
 
     @cached_property
