@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from rampion.metrics.judging import Stakes
-    from rampion.sets.records import DecodedBatch, Keyed, KeyRow
+    from rampion.sets.records import DecodedBatch, Keyed
     from rampion.store.candidates import Candidates
     from rampion.store.features import Weights
     from rampion.store.text import References, Texts
 
 Reals = NDArray[np.float64]
+KeyRow = NDArray[np.uint64]
 Form = Literal["lists", "sets"]  # the candidates that a solver works on: lists, or packed relevant sets
 B = TypeVar("B", contravariant=True)
 W = TypeVar("W")

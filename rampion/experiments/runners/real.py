@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -61,28 +61,7 @@ def stages(stock: Stock, settings: Staged, seed: int, folder: Path) -> Outcome:
 
 
 def dense(stock: Stock, features: str) -> KeyedDecoder:
-    return cast("KeyedDecoder", Remembering(stock.decoder(features, "SWAP", OPTIONS)))
-
-
-class Remembering:
-    """A decoder that caches its best translations, by text and real-valued weights.
-
-    A run decodes the test text in every iteration, and `measured` decodes it again.
-    """
-
-    def __init__(self, decoder: KeyedDecoder) -> None:
-        self._decoder, self._said = decoder, dict[Any, tuple[Texts, Texts]]()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._decoder, name)
-
-    def best(self, segments: Texts, weights: Keyed) -> Texts:
-        if len(weights.table):
-            return self._decoder.best(segments, weights)
-        asked = (id(segments), frozenset(weights.own.items()))
-        if asked not in self._said:  # the cache holds the segments, so that no other object gets their id
-            self._said[asked] = segments, self._decoder.best(segments, weights)
-        return self._said[asked][1]
+    return stock.decoder(features, "SWAP", OPTIONS)
 
 
 def own(weights: dict[str, float]) -> Keyed:
