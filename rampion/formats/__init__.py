@@ -295,7 +295,10 @@ def records_in(path: FilePath, skipped: Skipped | None, columns: Columns) -> Ite
         return tables.parquet(path)
     if tables.recognises(start, columns):
         return tables.records(path, skipped)
-    return next((read(path, skipped) for known, read in RECORDS if known(start)), None)
+    found = next((read(path, skipped) for known, read in RECORDS if known(start)), None)
+    if found is None:
+        tables.refuse(path, start)
+    return found
 
 
 # Files of records: how each is known by its first bytes, and what reads it.

@@ -21,6 +21,19 @@ def recognises(head: bytes, columns: Columns) -> bool:
     return len(names) > 1 and bool(columns.roles().keys() & set(names) or _plain(names))
 
 
+def refuse(path: FilePath, head: bytes) -> None:
+    """Raise FormatError if this looks like a table whose columns have names that say nothing by themselves."""
+    names = _names(head)
+    if len(names) > 1:
+        some = ", ".join(names[:8])
+        raise FormatError.at(
+            shown(path),
+            1,
+            f"is no n-best list (id ||| text ||| features); if it is a table with the columns {some[:200]}, say what "
+            "they hold: --columns id=COLUMN,text=COLUMN",
+        )
+
+
 def _plain(names: list[str]) -> bool:
     """Whether at least a text and something that tells segments apart have plain names."""
     roles = {GUESSED.get(name) for name in names}

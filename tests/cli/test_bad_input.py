@@ -143,7 +143,7 @@ RERANK = ("rerank", "--weights", "run", "--out", "new.out", "--lists", "new.nbes
         ("dev.jsonl", record(2, lambda value: value.update(hyps=[])), r"dev\.jsonl:2: segment 1 has no hypotheses; .*"),
         ("dev.jsonl", record(2, lambda value: value["hyps"][3].update(text=None)),
          r"dev\.jsonl:2: hyps\[3\]\.text is not a string of Unicode characters"),
-        ("dev.jsonl", record(2, lambda value: value.update(id="0")), r"dev\.jsonl:2: segment 0 stands in the list .*"),
+        ("dev.jsonl", record(2, lambda value: value.update(id="0")), r"dev\.jsonl:2: segment 0 is in the list .*"),
         ("dev.jsonl", record(2, lambda value: value["hyps"][3]["feats"].update(LM="x")),
          r"dev\.jsonl:2: hyps\[3\]\.feats\['LM'\] is 'x'; a finite number is expected"),
         ("dev.jsonl", record(2, lambda value: value["hyps"][3]["feats"].update(LM=float("inf"))),

@@ -200,6 +200,7 @@ def test_lists_of_a_fixed_length_need_no_names(tmp_path):
         ("id,text\n1,a\n", "id=a,id=b", "--columns id=b: id is 'a' already"),
         ("id,text\n1,a\n", "size=0", "--columns size=0: expected the number of candidates"),
         ("id,text\n", None, "x: holds no candidates"),
+        ("q,t\n1,a\n", None, r"x:1: is no n-best list .*; if it is a table with the columns q, t, say what they hold"),
         ('{"id": 1, "text": null}\n', None, "x:1: text is not a string"),
         ('{"id": 1, "text": "a", "feats": 3}\n', None, "x:1: feats is not an object of names and numbers"),
         ('[{"id": 1, "text": "a"},\n {"id": 2}]', None, "x:2: has no text; it has id"),
