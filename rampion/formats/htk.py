@@ -14,7 +14,7 @@ from rampion.formats.files import FilePath, Skipped, lines, shown
 
 MOST = 100  # texts of a lattice
 _TRIES = 100 * MOST  # paths that are looked at for them
-_CELL = re.compile(r'([A-Za-z]\w*)=("[^"]*"|\S*)')
+_CELL = re.compile(r'(?<!\w)([A-Za-z]\w*)=("[^"]*"|\S*)')
 _SILENT = {"!NULL", "<s>", "</s>", "!SENT_START", "!SENT_END", "!ENTER", "!EXIT", "<eps>", "-pau-", "[s]", "[/s]"}
 SCORES = {"a": "acoustic", "l": "lm", "n": "ngram"}
 

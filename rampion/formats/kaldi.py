@@ -10,7 +10,7 @@ from rampion.errors import FormatError
 from rampion.formats.files import FilePath, Skipped, lines, shown
 from rampion.store.records import WrongError
 
-_NAME = re.compile(r"(.+)-([1-9]\d*)")
+_NAME = re.compile(r"(.+)-([1-9][0-9]{0,8})")
 
 
 def recognises(head: bytes) -> bool:

@@ -45,7 +45,10 @@ def _names(head: bytes) -> list[str]:
     delimiter = _delimiter(line)
     if not delimiter or "|||" in line:
         return []
-    return [name.strip() for name in next(csv.reader([line], delimiter=delimiter), [])]
+    try:
+        return [name.strip() for name in next(csv.reader([line], delimiter=delimiter), [])]
+    except csv.Error:  # a line of a table has no carriage return inside
+        return []
 
 
 def _delimiter(line: str) -> str:

@@ -261,3 +261,16 @@ def test_references_of_kaldi_are_known_by_their_names(tmp_path, text):
     assert list(references.read([tmp_path / "text"], segments)) == [["hi there"], ["so it is"]]
     with pytest.raises(InputError, match="text: has no reference of segment utt-z"):
         references.read([tmp_path / "text"], Texts.from_strings(["utt-a", "utt-b", "utt-z"]))
+
+
+def test_strange_lists_of_other_programs_end_in_a_sentence_soon(tmp_path):
+    """Found by fuzzing: words of 70,000 letters took HTK's reader half a minute; the others ended in tracebacks."""
+    for content in (
+        "VERSION=1.0\nUTTERANCE=u\nN=1 L=1\nJ=0 " + "a" * 200_000 + "\n",
+        "id,text\rmore,lm\n0,a,1\n",
+        "utt-1 a\nutt-" + "9" * 5000 + " b\n",
+    ):
+        (tmp_path / "x").write_text(content, newline="")
+        with pytest.raises(InputError, match="x:") as told:
+            read_lists([tmp_path / "x"])
+        assert "\n" not in str(told.value)

@@ -67,6 +67,24 @@ JSONL = """{"id": "7", "hyps": [{"text": "a b", "feats": {"LM": -3.5, "TM": [1, 
 """
 
 
+OTHERS = (
+    "S-0\tdas haus\nT-0\tthe house\nH-0\t-0.5\tthe house\nD-0\t-0.5\tthe house\nP-0\t-0.1 -0.2\nH-0\t-0.9\ta house\n",
+    "utt-1 a b\nutt-2 a c\nother-1 d\n",
+    "wav utt-1\ncandidate -1.5 a b\ncandidate -2 a c\n",
+    "id\ttext\tscore\tlm\n0\ta b\t-1\t0.5\n0\ta c\t-2\t1\n",
+    'id,hypothesis,lm,is_correct\n0,a b,-1,1\n0,"a, c",-2,0\n',
+)
+SLF = """VERSION=1.0
+UTTERANCE=u1
+lmscale=1.0
+N=3 L=3
+I=0 t=0.0
+I=1 t=0.5
+I=2 t=1.0
+J=0 S=0 E=1 W=a a=-1 l=-2
+J=1 S=0 E=1 W=b a=-2 l=-1
+J=2 S=1 E=2 W=c a=-1 l=-1
+"""
 REFERENCES = '{"id": "0", "refs": ["a"]}\n{"id": "1", "refs": ["b", "c"]}\n'
 
 
@@ -261,6 +279,7 @@ TARGETS = {
     "nbest": Target(use_lists, _text(NBEST)),
     "nbest rows": Target(use_nbest, _text(NBEST)),
     "jsonl": Target(use_lists, _text(JSONL), (b'"hyps"', b'"feats"', b'"refs"', b'"metrics"', b'"score"', b'"text"')),
+    "other lists": Target(use_lists, _text(*OTHERS, SLF)),
     "references": Target(use_references, _text("a b\nc\n", REFERENCES)),
     "texts": Target(texts.read, _text("a b\n\nc é\n")),
     "corpus lines": Target(corpus.read_lines, _text("a b\n\nc é\n")),
