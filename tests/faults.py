@@ -7,6 +7,7 @@ commands that read them must refuse them with a sentence and exit code 2, or not
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import random
 import shutil
@@ -15,7 +16,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+import tomllib
+from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,6 +26,8 @@ import numpy as np
 from collisions import colliding
 from command import good, rampion, start, write_task
 from rampion.decoder.text.language import Language
+
+from rampion.formats import toml
 
 SECONDS = 40.0  # for kills of one kind
 TRIES = 12  # before a run may go on to its end
@@ -290,7 +295,93 @@ def spoilt(content: bytes, draw: random.Random) -> bytes:
     return b"".join(lines)
 
 
+STRANGE = (None, True, -1, 2**70, 1e300, float("nan"), "x", "", [], {}, ["x"], {"x": 1}, "\0", "\x1b[2J")
+
+
+def places(value: object, place: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """Where something stands in a JSON value."""
+    yield place
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, one in inner:
+        yield from places(one, (*place, name))
+
+
+def with_another(value: object, place: tuple[str | int, ...], new: object) -> object:
+    if not place:
+        return new
+    value = json.loads(json.dumps(value))
+    at = value
+    for name in place[:-1]:
+        at = at[name]
+    at[place[-1]] = new
+    return value
+
+
+def folders_changed(bench: Bench) -> Count:
+    """A value of another type somewhere in the files of a run: commands say so, or do not mind."""
+    folder, run, tried, survived, told = bench.folder, bench.folder / "changed", 0, 0, ""
+    good("tune", folder / "dev.jsonl", "--recipe", "rampion", "--out", folder / "small", "--keep-rounds")
+    kinds = {
+        "small": [["report", run], ["weights", run]],
+        "loop": [["report", run], [*bench.tune, "--out", run, "--resume"]],
+        "whole": [["weights", run], ["status", run], ["report", run]],
+    }
+    for (kind, commands), name in product(kinds.items(), ("manifest.json", "config.toml", "events.jsonl")):
+        content = (folder / kind / name).read_text()
+        for _ in range(12):
+            shutil.rmtree(run, ignore_errors=True)
+            shutil.copytree(folder / kind, run)
+            (run / name).write_text(changed(name, content, bench.random))
+            for command in commands:
+                code, _, err = rampion(*command)
+                fine = code in (0, 1, 2) and (not code or "rampion: " in err)
+                tried, survived = tried + 1, survived + fine
+                told = told if fine else f"{kind}/{name}, {command[0]}: exit code {code}, {err.strip()[-80:]}"
+    return Count("files of runs changed", tried, survived, told)
+
+
+def changed(name: str, content: str, draw: random.Random) -> str:
+    """The file with one value replaced by a strange one."""
+    if name.endswith(".jsonl"):
+        lines = content.splitlines()
+        line = draw.randrange(len(lines))
+        lines[line] = changed(".json", lines[line], draw)
+        return "\n".join(lines) + "\n"
+    value = tomllib.loads(content) if name.endswith(".toml") else json.loads(content)
+    place = draw.choice(list(places(value))[1:])
+    found = with_another(value, place, draw.choice(STRANGE))
+    return toml.written(found) if name.endswith(".toml") else json.dumps(found)
+
+
+def commands_interrupted(bench: Bench) -> Count:
+    """Ctrl-C after the start of Python itself: one line, exit code 130, within a second, nothing half-written."""
+    tried = survived = 0
+    told = ""
+    for turn in range(30):
+        out = bench.folder / f"interrupted-{turn}"
+        command = bench.tune if turn % 2 else bench.train
+        process = start(*command, "--out", out, preexec_fn=heeding)
+        time.sleep(bench.random.uniform(0.5, 2.5))
+        process.send_signal(signal.SIGINT)
+        begun = time.monotonic()
+        error = process.communicate()[1].decode()
+        seconds = time.monotonic() - begun
+        left = list(out.rglob(".*.part"))
+        line = error == "rampion: interrupted; files that stood before are whole\n"
+        fine = seconds < 1 and not left and (process.returncode == 0 or (process.returncode == 130 and line))
+        tried, survived = tried + 1, survived + fine
+        told = told if fine else f"exit code {process.returncode}, {seconds:.1f} s, {left}, {error.strip()[-60:]}"
+    return Count("commands interrupted", tried, survived, told)
+
+
+def heeding() -> None:
+    """A shell makes what it starts in the background deaf to Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 CHECKS = {
+    "folders": folders_changed,
+    "interruptions": commands_interrupted,
     "runs": runs_killed,
     "shards": threads_killed,
     "coordinators": coordinators_killed,

@@ -15,6 +15,7 @@ __all__ = ["Coordinator", "Executor", "Job", "Patience", "Task", "Workspace", "n
 
 TLS = {"ca": str, "cert": str, "key": str}
 OWN: dict[str, dict[str, Any]] = {"local": {"threads": int}, "dask": {"workers": int}, "address": TLS}
+SCHEMES = ("tcp://", "tls://", "ws://", "wss://", "ucx://")  # of schedulers on a network
 COMMON: dict[str, Any] = {"size": int, "deadline": float, "deaths": int, "tries": int, "poison": str}
 
 
@@ -27,7 +28,7 @@ def named(spec: str) -> tuple[Executor, Patience, int | None]:
     """
     name, *rest = spec.split(",")
     kind = name if name in OWN else "address"
-    if kind == "address" and "://" not in name:
+    if kind == "address" and not name.startswith(SCHEMES):
         raise RecipeError(f"the executor {name!r} is none of local, dask and an address such as tcp://127.0.0.1:8786")
     known, values = OWN[kind] | COMMON, dict[str, Any]()
     for option in rest:

@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import queue
 import secrets
+import signal
+import socket
+import sys
 import threading
 import time
 import traceback
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from itertools import count
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +37,7 @@ GRACE = 10.0  # seconds that a worker of our own cluster may take to restart
 STARTS = 3  # tries to start a cluster of our own
 BRIEF = 5.0  # seconds for workers to drop their caches at the end
 PATIENCE = 30.0  # seconds for a scheduler to answer
+GREETING = 10.0  # seconds for it to speak first
 SETTINGS = {  # Dask's configuration for a cluster of our own: short logs, no dashboard, no memory limits
     "distributed.admin.low-level-log-length": 100,
     "distributed.admin.tick.interval": "1s",
@@ -70,13 +75,15 @@ class Cluster:
     def open(self, workspace: Workspace) -> None:
         self.workspace, self.topic = workspace, f"rampion-{secrets.token_hex(8)}"
         security = self._security() if self.address else distributed.Security.temporary()
+        if self.address and self.address.startswith("tcp://"):
+            _greeted(self.address)
         if self.address is None:
             self.own = _started(self.workers, workspace, security)
         try:
             self.client = distributed.Client(
                 self.own or self.address, security=security, timeout=PATIENCE, set_as_default=False, name="rampion"
             )
-        except (OSError, TimeoutError, ValueError) as error:
+        except Exception as error:  # Dask raises what its libraries raise
             raise InputError(
                 f"{self.address}: no scheduler answers there ({' '.join(str(error).split())[:200]}); start one "
                 "(dask scheduler), or correct the address"
@@ -133,9 +140,14 @@ class Cluster:
 
     def _security(self) -> Any:
         if not self.tls:
+            if self.address and self.address.startswith(("tls://", "wss://")):
+                raise InputError(f"{self.address}: needs certificates; give ca=FILE,cert=FILE,key=FILE behind it")
             return None
         if strange := self.tls.keys() - {"ca", "cert", "key"} or {"ca", "cert", "key"} - self.tls.keys():
             raise InputError(f"TLS needs the three files ca, cert and key; look at {min(strange)}")
+        for path in self.tls.values():
+            if not Path(path).is_file():
+                raise InputError(f"{path}: there is no such file; TLS needs ca, cert and key")
         names = {"tls_ca_file": "ca", "tls_client_cert": "cert", "tls_client_key": "key"}
         names |= {f"tls_{role}_{what}": what for role in ("scheduler", "worker") for what in ("cert", "key")}
         return distributed.Security(require_encryption=True, **{name: self.tls[what] for name, what in names.items()})
@@ -207,12 +219,39 @@ def clear(place: Place) -> None:
     forget(Path(place.folder, "results"))
 
 
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Threads and processes that are begun here do not hear Ctrl-C, which is for the coordinator alone."""
+    if (quiet := "ignore:resource_tracker:UserWarning") not in sys.warnoptions:
+        sys.warnoptions.append(quiet)  # it complains of what an interrupted process has left to it, and removes that
+    resource_tracker.ensure_running()  # lest it is begun later: that would let this thread hear again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _greeted(address: str) -> None:
+    """Raise InputError unless whoever listens there speaks first, as Dask does; other servers wait for the client."""
+    host, _, port = address.removeprefix("tcp://").strip("/").rpartition(":")
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=GREETING) as line:
+            spoken = line.recv(1)
+    except (OSError, ValueError, OverflowError) as error:
+        raise InputError(
+            f"{address}: no scheduler answers there ({error}); start one, or correct the address"
+        ) from error
+    if not spoken:
+        raise InputError(f"{address}: who answers there is no scheduler of Dask; correct the address")
+
+
 def _started(workers: int, workspace: Workspace, security: Any) -> Any:
     """A cluster of processes that end with this one; TLS closes it to other users of the machine."""
     error: Exception | None = None
     for _ in range(STARTS):
         try:
-            with dask.config.set(SETTINGS):
+            with dask.config.set(SETTINGS), _deaf():
                 return distributed.LocalCluster(
                     n_workers=workers, threads_per_worker=1, processes=True, host="127.0.0.1", protocol="tls",
                     dashboard_address="127.0.0.1:0", worker_dashboard_address="127.0.0.1:0",

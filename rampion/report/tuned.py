@@ -61,7 +61,7 @@ def _figures(done: Event, iterations: Sequence[Event]) -> list[tuple[str, str]]:
             best = iterations[chosen - 1]
             told = {"first decoding": iterations[0]["decoded"], "learnt": best["learnt"], "dev": best["dev"]}
         return [(name, number(score)) for name, score in told.items() if score is not None]
-    if told := done.get("held"):
+    if (told := done.get("held")) and told["lines"]:
         scores = {line["name"]: line["score"] for line in told["lines"]}
         names = {told["best"]: told["best"], "tuned": "tuned, held out", "oracle": "oracle"}
         places = 2 if max(scores.values()) >= 2 else 4
@@ -74,7 +74,7 @@ def _figures(done: Event, iterations: Sequence[Event]) -> list[tuple[str, str]]:
 
 def _held(done: Event) -> Section | None:
     """Scores of held-out lists: of choices that need no learning, of the tuned weights, and the best possible."""
-    if not (told := done.get("held")):
+    if not (told := done.get("held")) or not told["lines"]:
         return None
     lines = told["lines"]
     low, high = min(line["low"] for line in lines), max(line["high"] for line in lines)

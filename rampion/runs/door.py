@@ -51,6 +51,7 @@ class Asked(TypedDict, total=False):
     lenient: bool
     lists: list[str]
     refs: list[str]
+    columns: list[str]
     source: str
     corpus: str
     weights: str
@@ -71,6 +72,27 @@ class Sides(TypedDict):
     last: loop.Standing
 
 
+class HeldLine(TypedDict):
+    """A score of choices on lists that were held out, and its interval."""
+
+    name: str
+    score: float
+    low: float
+    high: float
+    note: str
+
+
+class Held(TypedDict):
+    """The tuned weights beside choices that need no learning."""
+
+    metric: str
+    how: str
+    best: str
+    gain: float
+    p: float | None
+    lines: list[HeldLine]
+
+
 class OnLists(Sides):
     """The answer of a run on lists."""
 
@@ -78,6 +100,7 @@ class OnLists(Sides):
     signature: str
     round: int | None
     dev: Sides | None
+    held: NotRequired[Held | None]
 
 
 class OneOfMany(TypedDict):
