@@ -235,13 +235,18 @@ def _deaf() -> Iterator[None]:
 def _greeted(address: str) -> None:
     """Raise InputError unless whoever listens there speaks first, as Dask does; other servers wait for the client."""
     host, _, port = address.removeprefix("tcp://").strip("/").rpartition(":")
-    try:
-        with socket.create_connection((host.strip("[]"), int(port)), timeout=GREETING) as line:
-            spoken = line.recv(1)
-    except (OSError, ValueError, OverflowError) as error:
-        raise InputError(
-            f"{address}: no scheduler answers there ({error}); start one, or correct the address"
-        ) from error
+    until = time.monotonic() + GREETING
+    while True:
+        try:
+            with socket.create_connection((host.strip("[]"), int(port)), timeout=GREETING) as line:
+                spoken = line.recv(1)
+            break
+        except (OSError, ValueError, OverflowError) as error:
+            if isinstance(error, ConnectionRefusedError) and time.monotonic() < until:
+                time.sleep(0.2)  # it may be starting
+                continue
+            why = f"no scheduler answers there ({error}); start one, or correct the address"
+            raise InputError(f"{address}: {why}") from error
     if not spoken:
         raise InputError(f"{address}: who answers there is no scheduler of Dask; correct the address")
 

@@ -61,7 +61,8 @@ def _figures(done: Event, iterations: Sequence[Event]) -> list[tuple[str, str]]:
             best = iterations[chosen - 1]
             told = {"first decoding": iterations[0]["decoded"], "learnt": best["learnt"], "dev": best["dev"]}
         return [(name, number(score)) for name, score in told.items() if score is not None]
-    if (told := done.get("held")) and told["lines"]:
+    if done.get("held") and done["held"]["lines"]:
+        told = done["held"]
         scores = {line["name"]: line["score"] for line in told["lines"]}
         names = {told["best"]: told["best"], "tuned": "tuned, held out", "oracle": "oracle"}
         places = 2 if max(scores.values()) >= 2 else 4
