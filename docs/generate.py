@@ -30,7 +30,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = (
-    *("README.md", "docs/architecture.md", "docs/algorithms.md"),
+    *("README.md", "docs/tour.md", "docs/demo.md", "docs/architecture.md", "docs/algorithms.md"),
     *("docs/compare.md", "docs/decoder.md", "docs/expected-bleu.md", "docs/relevant-sets.md"),
     "docs/features.md",
 )

@@ -28,9 +28,9 @@ QUADRANTS = {
     "explanation": ("Explanation", "Why it is so."),
 }
 PAGES = {  # every page of docs/ and where it stands, in this order
-    "tutorials": ("demo",),
+    "tutorials": ("tour", "demo"),
     "how-to": (
-        *("compare", "coming-from", "features", "tune-a-decoder", "decoder", "expected-bleu", "relevant-sets"),
+        *("tuning-lists", "features", "compare", "coming-from", "tune-a-decoder", "decoder", "expected-bleu", "relevant-sets"),
         *("reproduce", "report", "scaling", "add-a-loss", "profiling"),
     ),
     "reference": ("api", "commands", "formats", "reliability", "security", "contributing"),

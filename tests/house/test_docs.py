@@ -59,7 +59,7 @@ def blocks(page: str) -> Iterator[Block]:
 
 RUN = [page for page in PAGES if any(block.kind in ("python", "pycon", "console") for block in blocks(page))]
 SLOW = (
-    *("README.md", "docs/add-a-loss.md", "docs/compare.md"),
+    *("README.md", "docs/tour.md", "docs/add-a-loss.md", "docs/compare.md"),
     *("docs/decoder.md", "docs/demo.md", "docs/expected-bleu.md", "docs/relevant-sets.md", "docs/tune-a-decoder.md"),
     "docs/reproduce.md",
 )
