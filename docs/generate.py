@@ -1,4 +1,4 @@
-"""Refresh the generated parts of the pages: python docs/generate.py [--run] [--measure].
+"""Refresh the generated parts of the pages: python docs/generate.py [--run] [--measure] [PAGE ...].
 
 A page holds `<!-- NAME -->` and `<!-- /NAME -->`; between them stands the answer of PARTS[NAME]. A test
 (tests/house/test_docs.py) checks that it is fresh, but for what is measured: --measure tunes every recipe on the lists
@@ -423,9 +423,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--measure", action="store_true", help="tune every recipe again, and run the demo")
     parser.add_argument("--run", action="store_true", help="run the console blocks again")
+    parser.add_argument("pages", nargs="*", metavar="PAGE", default=PAGES, help="only these, such as README.md")
     given = parser.parse_args()
     parts = PARTS | ({"measured": measured, "demonstrated": demonstrated} if given.measure else {})
-    for page in PAGES:
+    for page in given.pages:
         path = ROOT / page
         text = refreshed(path.read_text("utf-8"), parts)
         path.write_text(rerun(text) if given.run and "```console" in text else text, "utf-8")
