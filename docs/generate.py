@@ -342,7 +342,7 @@ def speed() -> str:
             )
     rows["`rampion tune`"] = [f"{row['seconds']:.2g} s, {row['peak'] / 1e6:.0f} MB" for row in results["tune"]]
     page = table(["", "dense lists (D)", "with sparse features (S)"], ([name, *cells] for name, cells in rows.items()))
-    where = f"[{kept.stem}](benchmarks/results/{kept.stem}.md)"
+    where = f"[{kept.stem}](../benchmarks/results/{kept.stem}.md)"
     return f"How many times as long others take as the kernel, and the whole command, on {where}:\n\n{page}"
 
 
