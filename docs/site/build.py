@@ -30,7 +30,8 @@ QUADRANTS = {
 PAGES = {  # every page of docs/ and where it stands, in this order
     "tutorials": ("tour", "demo"),
     "how-to": (
-        *("tuning-lists", "features", "compare", "coming-from", "tune-a-decoder", "decoder", "expected-bleu", "relevant-sets"),
+        *("tuning-lists", "features", "compare", "coming-from", "tune-a-decoder", "decoder"),
+        *("expected-bleu", "relevant-sets"),
         *("reproduce", "report", "scaling", "add-a-loss", "profiling"),
     ),
     "reference": ("api", "commands", "formats", "reliability", "security", "contributing"),
