@@ -108,7 +108,7 @@ MEASURED = ("seconds", "sent/s", "epoch ms", "memory", "decode s", "learn s")
 def timeless(text: str) -> str:
     """The text without what the machine has to do with: columns of seconds, of speed and of memory."""
     lines, ends = [], list[int]()
-    for line in re.sub(r"(?<=: )\d+\.\d+ s$", "", text, flags=re.MULTILINE).splitlines():
+    for line in re.sub(r"(?<=[:,] )\d+\.\d+ s(, about \d+ s left)?$", "", text, flags=re.MULTILINE).splitlines():
         if heads := [f"  {name}" for name in MEASURED if f"  {name}" in line]:
             ends = [line.index(head) + len(head) for head in heads]
         for end in reversed(ends):
