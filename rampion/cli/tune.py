@@ -236,9 +236,9 @@ def _show(trials: Sequence[Trial], metric: Metric) -> None:
             if not figures:
                 rows.append(_unlearnt(head, name, tuned=console.number(score)))
     if figures:
-        for name, score, interval, _ in figures.rows():
+        for name, shown, interval, _ in figures.rows():
             if name != "tuned":
-                rows.append(_unlearnt(head, name, **{"held out": score, "95% interval": interval}))
+                rows.append(_unlearnt(head, name, **{"held out": shown, "95% interval": interval}))
     if rows:
         console.show(rows, head, title=f"{metric.name}, {'more' if metric.higher_is_better else 'less'} is better")
     if figures:

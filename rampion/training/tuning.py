@@ -389,7 +389,7 @@ class Task:
         batch = self.lists.batch(metric, 1.0)
         able = options(metric, spread(batch.stakes.costs, batch.stakes.bounds))
         base = self._baselines(metric, folds or FOLDS)
-        if base.ground.parts.count < 2:
+        if base.ground.parts.folds < 2:
             label, recipe = next(iter(able.items()))
             return self.proven(replace(self.tune(recipe, record), choice=label))
         validation = self._validation(base, able)
@@ -415,7 +415,7 @@ class Task:
             there = self._there(recipe.metric, base, held, listed)
             picks = MODEL.picks(held.batch.stakes, held.batch.scores(held.onto(tuned.weights.vector)))
             return replace(tuned, held=figures(there, picks, f"{len(there.ground.filled)} lists of their own"))
-        if base.ground.parts.count < 2:
+        if base.ground.parts.folds < 2:
             return tuned
         return replace(tuned, held=self._validation(base, {"": recipe}).figures())
 

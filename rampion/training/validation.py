@@ -167,7 +167,7 @@ class Parts(NamedTuple):
     """Which fold holds each segment, how many folds there are, and which group each segment is of."""
 
     fold: NDArray[np.int64]
-    count: int
+    folds: int
     group: NDArray[np.int64]
 
     @classmethod
@@ -274,11 +274,11 @@ class Validation:
 
     def beats(self, one: Picks, other: Picks, of: NDArray[np.bool_] | None) -> bool:
         """Whether one choice scores more than another in most corpora of drawn groups."""
-        rows = [self.ground.rows(picks, of) for picks in (other, one)]
-        if len(rows[0]) < 2 or np.array_equal(*rows):
+        theirs, mine = (self.ground.rows(picks, of) for picks in (other, one))
+        if len(theirs) < 2 or np.array_equal(theirs, mine):
             return False
-        share = SURER if len(rows[0]) < FEW else SURE
-        found = paired_bootstrap(self.ground.metric, *rows, samples=400, level=2 * share - 1)
+        share = SURER if len(theirs) < FEW else SURE
+        found = paired_bootstrap(self.ground.metric, theirs, mine, samples=400, level=2 * share - 1)
         return found.low > 0 if self.ground.sign > 0 else found.high < 0
 
     @cached_property
@@ -306,7 +306,7 @@ class Validation:
         if len(self.options) == 1:
             return next(iter(self.options.values()))
         found = np.empty(len(self.ground.filled), np.int64)
-        for k in range(self.ground.parts.count):
+        for k in range(self.ground.parts.folds):
             here = self.ground.fold == k
             name = self.chosen(~here)
             found[here] = {**self.base.simple, **self.options}[name][here]
@@ -316,7 +316,7 @@ class Validation:
         parts = self.ground.parts
         groups = int(parts.group.max()) + 1
         of = "lists" if groups == len(parts.group) else "groups of lists"
-        return figures(self.base, self.picks, f"{parts.count} folds of {groups} {of}")
+        return figures(self.base, self.picks, f"{parts.folds} folds of {groups} {of}")
 
 
 def figures(base: Baselines, tuned: Picks, how: str) -> Figures:
@@ -388,7 +388,7 @@ def baselines(ground: Ground, start: Weights) -> Baselines:
     single = best_single(ground, singles)
     if single is not None:
         alone = single.picks.copy()
-        for k in range(ground.parts.count if ground.parts.count > 1 else 0):
+        for k in range(ground.parts.folds if ground.parts.folds > 1 else 0):
             here = ground.fold == k
             best = best_single(ground, singles, ~here)
             alone[here] = best.picks[here] if best else alone[here]
@@ -415,7 +415,7 @@ def validated(base: Baselines, seen: Batch, learners: Mapping[str, Learner]) -> 
     """Learn in every fold's absence, and choose in it; `seen` is what learners see of the lists."""
     ground = base.ground
     options = {name: np.empty(len(ground.filled), np.int64) for name in learners}
-    for k in range(ground.parts.count):
+    for k in range(ground.parts.folds):
         here = ground.fold == k
         away, home = (seen.among(ground.filled[side]) for side in (~here, here))
         firsts = ground.starts[here] - home.stakes.bounds[:-1]
