@@ -46,10 +46,10 @@ def test_groups_stay_together_and_folds_are_even():
     parts = Parts.of(segments, 4, [str(n % 10) for n in range(31)])
     for group in range(10):
         assert len(set(parts.fold[parts.group == group].tolist())) == 1
-    assert parts.count == 4
+    assert parts.folds == 4
     sizes = np.bincount(Parts.of(segments, 4, None).fold)
     assert (sizes.min(), sizes.max()) == (7, 8)
-    assert Parts.of(segments, 50, None).count == 31
+    assert Parts.of(segments, 50, None).folds == 31
     with pytest.raises(RecipeError, match="folds is 1; expected 2 or more, or 0"):
         Parts.of(segments, 1, None)
     with pytest.raises(InputError, match="there are 2 groups for 31 segments"):
