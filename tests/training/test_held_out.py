@@ -136,7 +136,7 @@ def test_the_command_keeps_both_and_shows_both(files, tmp_path):
 
 def test_one_answer_leaves_one_file(files, tmp_path):
     (tmp_path / "weights.last.txt").write_text("of an earlier run 1")
-    shown = run(files, tmp_path, *QUICK, "--set", "keep=last", "--lenient", "--json").stdout
+    shown = run(files, tmp_path, *QUICK, "--set", "keep=last", "--lenient", "--json", "--force").stdout
     facts = json.loads(shown[shown.index("{") :])
     assert not (tmp_path / "weights.last.txt").exists()
     assert not (tmp_path / "weights").exists()
