@@ -26,6 +26,7 @@ from rampion.formats.files import replacing
 from rampion.protocols import Decoder
 from rampion.store.candidates import Candidates
 from rampion.store.features import Weights
+from rampion.store.gaps import MARK
 from rampion.store.text import Texts
 
 TAIL = 300  # characters of a failed command's last words
@@ -70,8 +71,10 @@ class Function:
 
     def decode(self, segments: Texts, weights: Weights, k: int) -> Candidates:
         def record(s: int, segment: str) -> dict[str, Any]:
-            answer = self.function(segment, weights, k)
-            return {"id": str(s), "hyps": [{"text": text, "feats": dict(feats)} for text, feats in answer]}
+            answer = [(text, dict(feats)) for text, feats in self.function(segment, weights, k)]
+            for text, feats in answer:
+                _refuse_gaps(s, text, feats)
+            return {"id": str(s), "hyps": [{"text": text, "feats": feats} for text, feats in answer]}
 
         return Candidates.from_records(record(s, segment) for s, segment in enumerate(segments))
 
@@ -142,6 +145,16 @@ class Command:
         return "" if places["nbest"].exists() else "ended without writing its lists"
 
 
+def _refuse_gaps(segment: int, text: str, feats: Mapping[str, float | Sequence[float]]) -> None:
+    """Raise InputError if a value is no finite number; what is no number at all is refused where lists are made."""
+    for name, value in feats.items():
+        numbers = value if isinstance(value, Sequence) else [value]
+        if not all(np.isfinite(one) for one in numbers if isinstance(one, float)):
+            raise InputError(
+                f"segment {segment}, candidate {text[:40]!r}: {name} is {value}; a decoder must give finite numbers"
+            )
+
+
 def _last_words(errors: Path) -> str:
     """The end of what a command wrote to stderr."""
     if not errors.exists():
@@ -157,6 +170,11 @@ def _lists(path: Path, count: int, command: str) -> Candidates:
     except InputError as error:
         raise InputError(f"the lists of the decoder command {command!r}: {_placed(error, path)}") from error
     lists = Candidates.from_rows(files.names, files.runs)[0]
+    if gap := next((name for name in lists.features.names if name.endswith(MARK)), None):
+        raise InputError(
+            f"the decoder command {command!r} listed candidates without a value of {gap.removesuffix(MARK)} (NaN or "
+            "null); a decoder knows its features"
+        )
     places = {str(s): s for s in range(count)}
     spans = [np.zeros(0, np.int64)] * count
     for name, first, last in zip(lists.segments, lists.bounds[:-1], lists.bounds[1:], strict=True):

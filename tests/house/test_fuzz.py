@@ -13,8 +13,8 @@ from rampion.errors import InputError
 from rampion.formats import container
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "fuzz"))
+from fuzz import Trial
 from mutations import arrays_changed, mutated, packed, parts_of
-from run import Trial
 from targets import TARGETS, seeds
 
 
