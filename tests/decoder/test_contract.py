@@ -137,7 +137,7 @@ def python(program):
          "the lists of the decoder command .*: line 1, of segment 0: 'nan' is not a finite number"),
         (Command("echo 'unbalanced"), "cannot be split: No closing quotation"),
         (Command("  "), "the decoder command is empty"),
-        (Function(lambda segment, weights, k: [("a", {"LM": float("nan")})]), "segment 0, candidate 'a': LM is nan; a "),
+        (Function(lambda segment, weights, k: [("a", {"LM": float("nan")})]), "segment 0, candidate 'a': LM is nan"),
         (Function(lambda segment, weights, k: [("a", {"LM": 1.0}), ("b", {"LM": 1.0})]),
          "listed 2 candidates for segment 0; at most k = 1"),
     ],
