@@ -49,7 +49,7 @@ faults: .venv/installed .venv/distributed
 
 FUZZ_SECONDS ?= 30
 fuzz: .venv/installed .venv/fuzzing
-	@PYTHONPATH=$$PWD/tests/fuzz $(BIN)/python -P tests/fuzz/fuzz.py --seconds $(FUZZ_SECONDS) $(FUZZ)
+	@PYTHONPATH=$$PWD/tests/fuzz $(BIN)/python -P tests/fuzz/trials.py --seconds $(FUZZ_SECONDS) $(FUZZ)
 
 check: .venv/installed .venv/checkers
 	$(BIN)/ruff check .

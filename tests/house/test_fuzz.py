@@ -13,9 +13,9 @@ from rampion.errors import InputError
 from rampion.formats import container
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "fuzz"))
-from fuzz import Trial
 from mutations import arrays_changed, mutated, packed, parts_of
 from targets import TARGETS, seeds
+from trials import Trial
 
 
 @pytest.mark.parametrize("name", TARGETS)
