@@ -28,7 +28,7 @@ QUADRANTS = {
     "explanation": ("Explanation", "Why it is so."),
 }
 PAGES = {  # every page of docs/ and where it stands, in this order
-    "tutorials": ("tour", "demo"),
+    "tutorials": ("tutorial-samples", "tour", "demo"),
     "how-to": (
         *("tuning-lists", "features", "compare", "coming-from", "tune-a-decoder", "decoder"),
         *("expected-bleu", "relevant-sets"),
