@@ -672,6 +672,22 @@ def parse(load: Load) -> Race:
     return Race("parse", len(text), "byte", prepare, answer)
 
 
+def weigh_lines(load: Load) -> Race:
+    """Lines `name value`, a tenth of a million of them."""
+    count = 100_000
+    text = b"".join(b"P1/word%d/other %.6g\n" % (n, (n % 977 - 488) / 300) for n in range(count))
+    block = np.frombuffer(text, np.uint8)
+    spans, values = np.zeros((count, 3), np.int64), np.zeros(count)
+
+    def prepare() -> tuple[Any, ...]:
+        return block, spans, values, np.zeros(2, np.int64)
+
+    def answer(arguments: tuple[Any, ...]) -> Iterable[Array]:
+        return spans, values, arguments[-1]
+
+    return Race("weigh_lines", len(text), "byte", prepare, answer)
+
+
 def cut(load: Load) -> Race:
     """The hypotheses out of the block."""
     parsing = parse(load)
@@ -834,6 +850,7 @@ RACES: dict[str, Callable[[Load], Race]] = {
     "fingerprints": fingerprints,
     "find": find,
     "parse": parse,
+    "weigh_lines": weigh_lines,
     "cut": cut,
     "words": words,
     "ngrams": ngrams,

@@ -37,7 +37,8 @@ Results = dict[str, Any]
 FAMILIES = {
     "ramp": ("rampion", "rampion-merge", "rampion-mira", "ramp1", "ramp2", "soft-hope-ramp3", "soft-fear-ramp3"),
     "soft ramp, log loss": (
-        "soft-ramp1", "soft-ramp2", "soft-ramp3", "och-ney", "hope-log", "log", "latent-log", "softmax-margin",
+        "soft-ramp1", "soft-ramp2", "soft-ramp3", "och-ney", "hope-log", "oracle-log", "log",
+        "latent-log", "softmax-margin",
     ),
     "perceptron, hinge": (
         "kbest-perceptron", "averaged-kbest-perceptron", "gamma-perceptron", "averaged-gamma-perceptron",

@@ -11,7 +11,7 @@ import pytest
 from rampion.experiments import experiments
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "papers"))
-import run
+import at_size as run
 
 
 def test_every_command_names_an_experiment_and_a_cut_that_exist():

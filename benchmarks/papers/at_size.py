@@ -1,8 +1,8 @@
 """The papers at the papers' size: every row as a command that can be stopped and given again.
 
-    python benchmarks/papers/run.py DATA OUT                     what there is to run, and what is done
-    python benchmarks/papers/run.py DATA OUT wuebker learn       run these, one after the other (or all of them: all)
-    python benchmarks/papers/run.py DATA OUT --page              the headlines, from the results that are kept
+    python benchmarks/papers/at_size.py DATA OUT                     what there is to run, and what is done
+    python benchmarks/papers/at_size.py DATA OUT wuebker learn       run these, one after the other (or all of them: all)
+    python benchmarks/papers/at_size.py DATA OUT --page              the headlines, from the results that are kept
 
 DATA holds folders of parallel text, OUT takes systems, lists and runs (some 100 GB for all of them). What a command
 leaves in OUT it does not make again, so that another sitting, or another machine with a copy of OUT, goes on. The
