@@ -1,7 +1,7 @@
 """The papers at the papers' size: every row as a command that can be stopped and given again.
 
     python benchmarks/papers/at_size.py DATA OUT                     what there is to run, and what is done
-    python benchmarks/papers/at_size.py DATA OUT wuebker learn       run these, one after the other (or all of them: all)
+    python benchmarks/papers/at_size.py DATA OUT wuebker learn   run these, one after the other (all: all of them)
     python benchmarks/papers/at_size.py DATA OUT --page              the headlines, from the results that are kept
 
 DATA holds folders of parallel text, OUT takes systems, lists and runs (some 100 GB for all of them). What a command
