@@ -20,7 +20,7 @@ cdef inline row_t move(
     const id_t[::1] entries, row_t start, row_t end, const id_t[::1] features, row_t first, row_t done,
     real[::1] sums, id_t[::1] ids, real[::1] found,
 ) except? -1 nogil:
-    """Write the sums of a candidate's features that are not 0 from `done` on, and make them 0; return how far it came."""
+    """Write the sums of a candidate's features that are not 0 from `done` on, make them 0; return how far it came."""
     cdef row_t e
     for e in range(start, end):
         if sums[entries[e]] != 0.0:

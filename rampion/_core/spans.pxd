@@ -6,7 +6,7 @@ the number of a span + 1. Slots are a power of two, and more than the spans, so 
 
 A span is hashed element by element (FNV-1a), so that a caller who looks up a span and then a longer one need not begin
 again. The upper bits, which depend on all elements, are folded onto the lower ones, which choose the slot. The slots of
-a block set stand in its file: another hash would need another file format. Who knows the hash can make spans collide; so
+a block set stand in its file: another hash would need another file format. Who knows it can make spans collide; so
 the table takes no span that would stand far from where its search begins, and searches stay short.
 
 This is the one such table of the house: names (intern.pxd), source phrases (decoder/_core/phrases.pyx, match.pyx) and
