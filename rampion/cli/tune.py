@@ -212,10 +212,11 @@ def _scores(tuned: Tuned, initial: bool) -> dict[str, list[float]]:
     if tuned.dev:
         before, after, last = [*before, tuned.dev.before], [*after, tuned.dev.after], [*last, tuned.dev.last]
     unlike = tuned.last_weights is not tuned.weights
+    name = "tuned" if not unlike else f"tuned, round {tuned.round}" if tuned.round else "chosen"
     return {
         "as listed": [at.listed for at in before],
         **({"initial weights": [at.chosen for at in before]} if initial else {}),
-        f"tuned, round {tuned.round}" if unlike else "tuned": [at.chosen for at in after],
+        name: [at.chosen for at in after],
         **({"tuned, last round": [at.chosen for at in last]} if unlike else {}),
         "oracle": [at.oracle for at in before],
     }
