@@ -146,7 +146,8 @@ def stage(folder: Path) -> None:
 def main() -> None:
     out = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build/site")
     stage(out / "source")
-    command = [sys.executable, "-P", "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", out / "source", out / "html"]
+    strict = ["-q", "-W", "--keep-going", "-b", "html"]
+    command = [sys.executable, "-P", "-m", "sphinx", *strict, out / "source", out / "html"]
     if code := subprocess.run(list(map(str, command)), check=False).returncode:
         sys.exit(code)
     print(f"the site is in {out / 'html'}; open index.html")
