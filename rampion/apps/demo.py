@@ -159,7 +159,7 @@ class Tour:
             made = self.made()
         with self.stage("dense", f"Tuning 14 features with RAMPION: how far to trust each of these parts{HEARD}"):
             _ = self.tuned
-        with self.stage("learnt", f"Learning 100,000 features from all of the text: what single words need{HEARD}"):
+        with self.stage("learnt", f"Learning features of words from all of the text: what each of them needs{HEARD}"):
             _ = self.retuned
         with self.stage("test", "Translating the test text"):
             results: Results = {"plan": asdict(self.plan), "made": made, **self.compare()}
