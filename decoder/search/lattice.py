@@ -179,7 +179,7 @@ class _Reader:
 
     def _open(self, line: bytes, fields: list[bytes]) -> None:
         self._close("a sentence begins")
-        if len(fields) != 3 or not (fields[1].isdigit() and fields[2].isdigit()):
+        if len(fields) != 3 or not all(count.isdigit() and len(count) < 19 for count in fields[1:]):
             raise self._error(f"found {_quoted(line)}; expected 'sentence NODES EDGES', two counts")
         self.nodes, self.missing, self.last = int(fields[1]), int(fields[2]), 0
         if self.nodes > 2 * self.missing + 2:

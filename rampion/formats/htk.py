@@ -79,9 +79,9 @@ def _read(path: FilePath, skipped: Skipped | None) -> tuple[dict[str, str], dict
         else:
             header |= cells
     for key, count in (("N", len(nodes)), ("NODES", len(nodes)), ("L", len(links)), ("LINKS", len(links))):
-        if key in header and header[key].isdecimal() and int(header[key]) != count:
+        if key in header and header[key].isdecimal() and header[key].lstrip("0") != str(count or ""):
             raise FormatError(
-                f"{shown(path)}: has {count} of the {header[key]} lines that {key}= tells; get the file again"
+                f"{shown(path)}: has {count} of the {header[key][:20]} lines that {key}= tells; get the file again"
             )
     if not links:
         raise FormatError(f"{shown(path)}: has no links; a lattice with J= lines is expected")

@@ -142,7 +142,7 @@ class _Reader:
     ) -> Rows:
         starts = np.flatnonzero(np.diff(spans[:, _SEGMENT], prepend=-1))
         ids, owners = self.labels.slot_ids[slots], np.repeat(np.arange(len(sizes)), sizes)
-        metrics = self._columns(spans, owners, slots, values)
+        metrics = self._columns(block, spans, owners, slots, values)
         featured = ids >= 0
         return Rows(
             segments=_cut(block, spans[starts], _ID),
@@ -157,7 +157,7 @@ class _Reader:
         )
 
     def _columns(
-        self, spans: Spans, owners: NDArray[np.int64], slots: NDArray[np.uint32], values: Reals
+        self, block: bytes, spans: Spans, owners: NDArray[np.int64], slots: NDArray[np.uint32], values: Reals
     ) -> dict[str, Reals]:
         """One column per metric; a candidate may lack its value."""
         columns: dict[str, Reals] = {}
@@ -166,6 +166,9 @@ class _Reader:
             column[owners[here]] = values[here]
             if not here.any():
                 continue
+            for bad in np.flatnonzero(np.isinf(column))[:1].tolist():
+                at = int(spans[bad, _ID])
+                raise self._error(block, at, f"metric:{name} is infinite; a finite number is expected")
             columns[name] = column
         return columns
 

@@ -9,7 +9,7 @@ from typing import Any
 from rampion.formats.files import FilePath, Skipped, line_blocks, not_utf8
 from rampion.store.records import WrongError
 
-_LINE = re.compile(rb"[^\t\n]*\t\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
+_LINE = re.compile(rb"([^\t\n]*)\t\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*")
 
 
 def recognises(head: bytes) -> bool:
@@ -23,10 +23,10 @@ def records(path: FilePath, skipped: Skipped | None = None) -> Iterator[tuple[in
     for first, block in line_blocks(path):
         for number, line in enumerate(block[:-1].split(b"\n"), first):
             try:
-                text, tab, score = line.decode().rpartition("\t")
+                text, found = line.decode(), _LINE.fullmatch(line)
             except UnicodeDecodeError as mistake:
                 raise not_utf8(path, number, mistake) from mistake
-            if not tab or not _LINE.fullmatch(line):
-                yield number, WrongError(f"{line.decode()[:60]!r} is no candidate; expected a text, a tab and a score")
+            if not found:
+                yield number, WrongError(f"{text[:60]!r} is no candidate; expected a text, a tab and a score")
             else:
-                yield number, {"text": text.strip(), "beam_score": float(score)}
+                yield number, {"text": found[1].decode().strip(), "beam_score": float(found[2])}
