@@ -145,7 +145,9 @@ def _changed(random: Any, header: dict[str, Any], blobs: list[bytes]) -> bytes:
     elif kind == 9:
         entry["shape"] = random.choice(([0, 2**62], [2**62], [1, *entry["shape"]], [], [-1], [0] * 9, None, [True]))
     elif kind == 10:
-        meta = header.setdefault("meta", {})  # a pool file may have lost it
+        if not isinstance(header.get("meta"), dict):  # a file that was changed before may have lost it
+            header["meta"] = {}
+        meta = header["meta"]
         meta[random.choice(list(meta) or ["width"])] = random.choice((None, "x", [], {}, True, 0.5, *NUMBERS, 2**70))
     else:
         other = random.randrange(len(blobs))

@@ -137,7 +137,8 @@ def make_records(folder: Path) -> None:
 def use_records(path: Path) -> object:
     part = sets.read(path)
     records = part.records.cut(0, len(part.records.bounds) - 1)
-    np.bincount(records.ids, minlength=1)
+    if int(records.ids.max(initial=0)) >= part.known:
+        raise IndexError("an id of no key")
     return (
         Keys.of(part.keys, np.zeros(len(part.keys), np.uint32)) if len(set(part.keys.tolist())) == len(part.keys) else 0
     )
