@@ -57,7 +57,7 @@ def column_metric(spec: str) -> Column | Ratio:
 
 def reads_columns(metric: Metric) -> bool:
     """Whether a metric reads numbers that came with the candidates, and neither texts nor references."""
-    return isinstance(metric, Column | Ratio)
+    return isinstance(metric, OfColumns)
 
 
 def _values(column: str, bounds: NDArray[np.int64], columns: Columns) -> NDArray[np.float64]:
@@ -76,8 +76,41 @@ def _values(column: str, bounds: NDArray[np.int64], columns: Columns) -> NDArray
     return values
 
 
+class OfColumns(Metric):
+    """A metric of numbers that came with the candidates: it reads neither texts nor references."""
+
+    def score(self, hypotheses: Sequence[str], references: Sequence[str] | Sequence[Sequence[str]]) -> float:
+        """Not to be had: columns belong to candidates of lists, not to strings.
+
+        Parameters
+        ----------
+        hypotheses, references : sequence of str
+            Of no use.
+
+        Returns
+        -------
+        float
+            Nothing.
+
+        Raises
+        ------
+        InputError
+            Always.
+
+        Examples
+        --------
+        >>> rampion.metric("metric:comet").score(["a"], ["a"])
+        Traceback (most recent call last):
+        rampion.errors.InputError: the metric column 'comet' comes with candidates; strings have none to score by
+        """
+        raise InputError(f"the metric column {self.name!r} comes with candidates; strings have none to score by")
+
+    def scores(self, totals: NDArray[Any]) -> NDArray[np.float64]:
+        return self.segments(totals)
+
+
 @dataclass(frozen=True, slots=True)
-class Column(Metric):
+class Column(OfColumns):
     """A number that came with every candidate; the score is the mean of the column, on its own scale.
 
     Parameters
@@ -107,35 +140,6 @@ class Column(Metric):
         values = _values(self.column, bounds, columns)
         return np.stack([values, np.ones_like(values)], axis=1)
 
-    def score(self, hypotheses: Sequence[str], references: Sequence[str] | Sequence[Sequence[str]]) -> float:
-        """Not to be had: a column belongs to candidates of lists, not to strings.
-
-        Parameters
-        ----------
-        hypotheses, references : sequence of str
-            Of no use.
-
-        Returns
-        -------
-        float
-            Nothing.
-
-        Raises
-        ------
-        InputError
-            Always.
-
-        Examples
-        --------
-        >>> rampion.metric("metric:comet").score(["a"], ["a"])
-        Traceback (most recent call last):
-        rampion.errors.InputError: the metric column 'comet' comes with candidates; strings have none to score by
-        """
-        raise InputError(f"the metric column {self.column!r} comes with candidates; strings have none to score by")
-
-    def scores(self, totals: NDArray[Any]) -> NDArray[np.float64]:
-        return self.segments(totals)
-
     def segments(self, statistics: NDArray[Any]) -> NDArray[np.float64]:
         values: NDArray[np.float64] = statistics[:, 0] / statistics[:, 1]
         return values
@@ -145,7 +149,7 @@ class Column(Metric):
 
 
 @dataclass(frozen=True, slots=True)
-class Ratio(Metric):
+class Ratio(OfColumns):
     """The sum of one column divided by the sum of another: errors by words, rewards by tokens.
 
     Parameters
@@ -174,35 +178,6 @@ class Ratio(Metric):
         self, texts: Texts, bounds: NDArray[np.int64], references: References, columns: Columns = NO_COLUMNS
     ) -> NDArray[np.float64]:
         return np.stack([_values(column, bounds, columns) for column in (self.over, self.under)], axis=1)
-
-    def score(self, hypotheses: Sequence[str], references: Sequence[str] | Sequence[Sequence[str]]) -> float:
-        """Not to be had: columns belong to candidates of lists, not to strings.
-
-        Parameters
-        ----------
-        hypotheses, references : sequence of str
-            Of no use.
-
-        Returns
-        -------
-        float
-            Nothing.
-
-        Raises
-        ------
-        InputError
-            Always.
-
-        Examples
-        --------
-        >>> rampion.metric("errors/words").score(["a"], ["a"])
-        Traceback (most recent call last):
-        rampion.errors.InputError: the metric columns 'errors/words' come with candidates; strings have none to score by
-        """
-        raise InputError(f"the metric columns {self.name!r} come with candidates; strings have none to score by")
-
-    def scores(self, totals: NDArray[Any]) -> NDArray[np.float64]:
-        return self.segments(totals)
 
     def segments(self, statistics: NDArray[Any]) -> NDArray[np.float64]:
         return rate(statistics[:, 0], statistics[:, 1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -15,7 +16,7 @@ Row = TypeVar("Row", bound=Iteration)
 W = TypeVar("W")
 
 
-class Run(Generic[Row, W]):
+class Run(ABC, Generic[Row, W]):
     """A journal on the disk: candidates, then weights/NNN.bin, then the event, with which an iteration is done."""
 
     row: ClassVar[type[Iteration]]
@@ -80,11 +81,13 @@ class Run(Generic[Row, W]):
         """The file of these weights."""
         return self.folder.path / "weights" / f"{iteration:03}.bin"
 
+    @abstractmethod
     def read(self, path: Path) -> W:
-        raise NotImplementedError
+        """The weights in a file of this kind of run."""
 
+    @abstractmethod
     def write(self, path: Path, weights: W) -> None:
-        raise NotImplementedError
+        """Write weights as this kind of run keeps them."""
 
     def _add(self, row: Row) -> None:
         self.rows.append(row)
