@@ -26,9 +26,9 @@ from rampion.decoder.text.corpus import Corpus, Parallel
 from rampion.metrics import metric as named
 from rampion.store.features import Weights
 from rampion.store.text import References, Texts
+from rampion.training.inputs import judge
 from rampion.training.loop import train
 from rampion.training.recipes import RECIPES
-from rampion.training.tuning import judge
 
 ITERATIONS, K = 6, 100
 T = TypeVar("T")

@@ -25,8 +25,8 @@ from rampion.metrics import metric as named
 from rampion.metrics.judging import Batch
 from rampion.optim.solvers import objective
 from rampion.store.features import Weights
+from rampion.training.inputs import judge
 from rampion.training.recipes import RECIPES, Recipe
-from rampion.training.tuning import judge
 
 RUNS = 3
 

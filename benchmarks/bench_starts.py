@@ -23,8 +23,8 @@ from rampion.losses.contrast import MODEL
 from rampion.store.features import Weights
 from rampion.store.text import Texts
 from rampion.training.decoders import decoded
+from rampion.training.inputs import judge
 from rampion.training.recipes import RECIPES
-from rampion.training.tuning import judge
 
 BETWEEN = np.linspace(0.0, 1.0, 5)
 

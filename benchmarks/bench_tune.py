@@ -84,9 +84,9 @@ def steps(folder: Path) -> list[dict[str, Any]]:
     from rampion.formats import read_lists, references, weights
     from rampion.store.candidates import Candidates
     from rampion.store.features import Weights
+    from rampion.training.inputs import judge
     from rampion.training.loop import ignore, learn
     from rampion.training.recipes import recipe_named
-    from rampion.training.tuning import judge
 
     done("imports")
     nbest, refs, initial = files(folder)

@@ -28,8 +28,8 @@ from rampion.store.candidates import Candidates
 from rampion.store.lists import Rows
 from rampion.store.names import Names
 from rampion.store.text import References, Texts
+from rampion.training.inputs import judge
 from rampion.training.loop import Round, Standing
-from rampion.training.tuning import judge
 
 Results = dict[str, Any]
 

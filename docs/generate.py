@@ -357,8 +357,8 @@ def measured() -> str:
     from rampion.analysis.significance import paired_bootstrap, spread
     from rampion.apps.demo_lists import demonstrate
     from rampion.training.comparison import random
+    from rampion.training.inputs import judge
     from rampion.training.recipes import recipes_of
-    from rampion.training.tuning import judge
 
     with tempfile.TemporaryDirectory() as folder:
         demonstrate(1, 800, 100, Path(folder), lambda _: None)

@@ -76,9 +76,9 @@ if TYPE_CHECKING:
     from rampion.training.estimator import Reranker as Reranker
     from rampion.training.recipes import RECIPES as RECIPES
     from rampion.training.recipes import Recipe as Recipe
-    from rampion.training.tuning import Tuned as Tuned
-    from rampion.training.tuning import pick as pick
-    from rampion.training.tuning import rerank as rerank
+    from rampion.training.reranking import pick as pick
+    from rampion.training.reranking import rerank as rerank
+    from rampion.training.tuned import Tuned as Tuned
     from rampion.training.tuning import train as train
     from rampion.training.tuning import tune as tune
 
@@ -95,7 +95,9 @@ _ROOMS = {
     "store.text": ("References", "Texts"),
     "training.estimator": ("Reranker",),
     "training.recipes": ("RECIPES", "Recipe"),
-    "training.tuning": ("Tuned", "pick", "rerank", "train", "tune"),
+    "training.reranking": ("pick", "rerank"),
+    "training.tuned": ("Tuned",),
+    "training.tuning": ("train", "tune"),
 }
 _HOMES = {name: room for room, names in _ROOMS.items() for name in names}
 

@@ -28,8 +28,9 @@ from methods import PEERS, Chooser, listed, ours, single
 
 from rampion.errors import RampionError
 from rampion.losses.contrast import MODEL
+from rampion.training.inputs import judge, references_for
 from rampion.training.recipes import AUTO, METRIC, recipe_named, recipes_of
-from rampion.training.tuning import Task, judge, references_for
+from rampion.training.task import Task
 
 BIBLE = [f"test.en.{n}" for n in range(4)]
 

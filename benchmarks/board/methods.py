@@ -13,7 +13,7 @@ from rampion.losses.contrast import MODEL
 from rampion.metrics.judging import Batch
 from rampion.store.units import Units
 from rampion.training.recipes import Recipe
-from rampion.training.tuning import Task
+from rampion.training.task import Task
 from rampion.training.validation import Ground, Parts, axes, best_single
 
 Reals = NDArray[np.float64]

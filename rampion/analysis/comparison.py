@@ -17,7 +17,8 @@ from rampion.metrics.base import decimals
 from rampion.store.candidates import Candidates
 from rampion.store.features import Weights
 from rampion.store.text import References, Texts
-from rampion.training.tuning import GivenReferences, judge, pick, references_for
+from rampion.training.inputs import GivenReferences, judge, references_for
+from rampion.training.reranking import pick
 
 LEVEL = 0.05
 TESTS = {"ar": "approximate randomisation", "bs": "paired bootstrap"}

@@ -18,7 +18,7 @@ from rampion.metrics.base import Statistics
 from rampion.metrics.judging import Batch, Judge
 from rampion.store.candidates import Candidates
 from rampion.store.text import Texts
-from rampion.training.tuning import judge
+from rampion.training.inputs import judge
 
 NAMED = "listed", "random", "oracle", "consensus"
 SYSTEMS = (

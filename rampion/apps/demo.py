@@ -39,8 +39,8 @@ from rampion.store.features import Weights
 from rampion.store.text import Texts
 from rampion.threads import processors
 from rampion.training import loop
+from rampion.training.inputs import judge
 from rampion.training.recipes import RECIPES
-from rampion.training.tuning import judge
 
 Say = Callable[[str], None]
 

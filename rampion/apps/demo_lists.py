@@ -17,7 +17,9 @@ from rampion.losses.contrast import ORACLE
 from rampion.store.candidates import Candidates
 from rampion.store.features import Weights
 from rampion.store.text import References
-from rampion.training.tuning import judge, pick, tune
+from rampion.training.inputs import judge
+from rampion.training.reranking import pick
+from rampion.training.tuning import tune
 
 RECIPES = ("ramp1", "ramp2", "rampion", "soft-ramp3")
 TITLES = {"ramp1": "ramp 1", "ramp2": "ramp 2", "rampion": "ramp 3 (RAMPION)", "soft-ramp3": "soft ramp 3"}

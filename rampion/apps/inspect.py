@@ -8,7 +8,7 @@ from rampion.analysis.inspection import Examination, examine
 from rampion.apps.inputs import read_runs, read_weights, references_of
 from rampion.console import note
 from rampion.errors import InputError
-from rampion.training.tuning import judge
+from rampion.training.inputs import judge
 
 
 def inspect(

@@ -44,9 +44,9 @@ from rampion.report.learnt import RESULTS, page
 from rampion.runs.folder import RunFolder
 from rampion.store.features import Features, Weights
 from rampion.store.text import Texts
+from rampion.training.inputs import judge
 from rampion.training.pooled import Part, Pool, volume
 from rampion.training.recipes import Recipe, looped, recipe_named
-from rampion.training.tuning import judge
 
 SYSTEM, DENSE, LISTS, LEARNT, BLOCKS, TUNED = "system", "dense", "lists", "learnt.bin", "learnt.blocks", "tuned"
 WEIGHTS, COURSE, PAGE = "weights.txt", "course.json", "report.html"

@@ -25,9 +25,10 @@ from rampion.runs.lists_run import ListRun
 from rampion.runs.lock import owned
 from rampion.store.features import Weights
 from rampion.store.text import Texts
+from rampion.training.inputs import judge
 from rampion.training.loop import Judged, ListIteration, answer, train
+from rampion.training.policies import policy_named
 from rampion.training.recipes import Recipe, looped, recipe_named
-from rampion.training.tuning import judge, policy_named
 
 # What may change when a run continues; of texts, weights and decoders the content may not.
 FREE = (

@@ -20,9 +20,9 @@ from rampion.protocols import Decoder
 from rampion.runs.lists_run import ListRun
 from rampion.store.features import Weights
 from rampion.store.text import References, Texts
+from rampion.training.inputs import judge
 from rampion.training.loop import ListIteration, ignore, train
 from rampion.training.recipes import Recipe
-from rampion.training.tuning import judge
 
 BLEU = Bleu()
 

@@ -24,8 +24,9 @@ from rampion.runs.door import held, parsed
 from rampion.runs.folder import RunFolder
 from rampion.runs.sets_run import SetRun
 from rampion.store.features import Features
+from rampion.training.inputs import judge, segments_of
 from rampion.training.loop import absorbed
-from rampion.training.tuning import judge, policy_named, segments_of
+from rampion.training.policies import policy_named
 
 
 def write_page(run: Path, out: Path | None = None, other: Path | None = None) -> Path:

@@ -17,8 +17,9 @@ from rampion.formats import save_lists
 from rampion.formats.files import replacing
 from rampion.metrics import Metric
 from rampion.store.candidates import Candidates
+from rampion.training.inputs import judge
 from rampion.training.loop import Standing, standing
-from rampion.training.tuning import judge, scores_of
+from rampion.training.reranking import scores_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,9 +38,13 @@ from rampion.store.candidates import Candidates
 from rampion.store.features import Weights
 from rampion.training.comparison import Trial, ranked
 from rampion.training.comparison import sweep as trials_of
+from rampion.training.inputs import segments_of
 from rampion.training.loop import Record, Round
+from rampion.training.policies import policy_named
 from rampion.training.recipes import AUTO, Recipe
-from rampion.training.tuning import Task, Tuned, policy_named, refuse_shards, refuse_with_auto, segments_of
+from rampion.training.task import Task
+from rampion.training.tuned import Tuned
+from rampion.training.tuning import refuse_shards, refuse_with_auto
 from rampion.training.validation import FOLDS
 
 Show = Callable[[str, Round], None]  # the metric's name, and what became of a round

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rampion.metrics import Metric
     from rampion.training.comparison import Trial
     from rampion.training.loop import ListIteration, Round
-    from rampion.training.tuning import Tuned
+    from rampion.training.tuned import Tuned
     from rampion.training.validation import Figures
 
 EXAMPLE = """

@@ -14,7 +14,8 @@ import numpy as np
 from rampion.errors import RecipeError, TuningError
 from rampion.training.loop import Record
 from rampion.training.recipes import AUTO, Recipe
-from rampion.training.tuning import Task, Tuned
+from rampion.training.task import Task
+from rampion.training.tuned import Tuned
 from rampion.training.validation import TUNED
 
 Records = Callable[[str, Recipe], Record]

@@ -11,8 +11,11 @@ from numpy.typing import NDArray
 from rampion.errors import TuningError
 from rampion.metrics import metric as named
 from rampion.store.candidates import Candidates
+from rampion.training.inputs import GivenReferences, Lists, judge
 from rampion.training.recipes import AUTO, recipe_named
-from rampion.training.tuning import GivenReferences, Lists, Tuned, judge, pick, rerank, scores_of, tune
+from rampion.training.reranking import pick, rerank, scores_of
+from rampion.training.tuned import Tuned
+from rampion.training.tuning import tune
 
 OWN = ("recipe", "start", "metric", "policy")
 

@@ -80,3 +80,14 @@ def refuse_unknown(part: Any, choices: Mapping[str, Sequence[str]]) -> None:
     for name, known in choices.items():
         if (given := getattr(part, name)) not in known:
             raise RecipeError(f"{name} is {given!r}; expected {' or '.join(map(repr, known))}")
+
+
+def policy_named(name: str) -> ListPolicy:
+    """replace, merge, fixed, or window:N."""
+    kind, _, size = name.partition(":")
+    if kind == "window" and size.isdigit():
+        return Window(int(size))
+    policies: dict[str, ListPolicy] = {"replace": Replace(), "merge": Merge(), "fixed": Fixed()}
+    if name not in policies:
+        raise RecipeError(f"no policy {name!r}; there are {', '.join(policies)} and window:N")
+    return policies[name]

@@ -10,7 +10,7 @@ import rampion
 from rampion.analysis.significance import bootstrap, paired_bootstrap, randomisation
 from rampion.errors import InputError
 from rampion.metrics import metric as named
-from rampion.training.tuning import judge
+from rampion.training.inputs import judge
 
 
 @pytest.mark.parametrize(("test", "tested"), [("ar", randomisation), ("bs", paired_bootstrap)])

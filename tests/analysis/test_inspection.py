@@ -22,7 +22,7 @@ from rampion.store.candidates import Candidates
 from rampion.store.names import Names
 from rampion.store.records import rows_of
 from rampion.store.text import References, Texts
-from rampion.training.tuning import judge
+from rampion.training.inputs import judge
 
 SEGMENTS, K = 60, 12
 TOY = list(toy.task(3, SEGMENTS, K))

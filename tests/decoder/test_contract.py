@@ -17,9 +17,9 @@ from rampion.store.candidates import Candidates
 from rampion.store.features import Weights
 from rampion.store.text import References, Texts
 from rampion.training.decoders import Command, FixedLists, Function, decoded
+from rampion.training.inputs import judge
 from rampion.training.loop import train
 from rampion.training.recipes import RECIPES
-from rampion.training.tuning import judge
 
 lined = Texts.from_strings
 

@@ -27,7 +27,8 @@ from rampion.store.features import Weights
 from rampion.training.estimator import Reranker
 from rampion.training.policies import Fixed
 from rampion.training.recipes import RECIPES, Recipe
-from rampion.training.tuning import pick, rerank, tune
+from rampion.training.reranking import pick, rerank
+from rampion.training.tuning import tune
 
 seeds = st.integers(0, 2**32)
 temperatures = st.sampled_from([0.2, 1.0, 3.0])

@@ -26,7 +26,7 @@ from rampion.report.markup import tag
 from rampion.runs.folder import RunFolder
 from rampion.runs.sets_run import SetRun
 from rampion.store.text import References, Texts
-from rampion.training.tuning import judge
+from rampion.training.inputs import judge
 
 HOSTILE = "</script><script>alert(1)</script><!-- \"'& \u2028 <b onclick=x> \x00 שלום"
 

@@ -18,7 +18,8 @@ from rampion.metrics.judging import Judge
 from rampion.training.comparison import random, ranked, sweep
 from rampion.training.loop import ignore
 from rampion.training.recipes import RECIPES, recipe_named
-from rampion.training.tuning import Task, tune
+from rampion.training.task import Task
+from rampion.training.tuning import tune
 
 NAMES = ("rampion", "mira-sentence", "perceptron")
 

@@ -17,9 +17,11 @@ from rampion.formats import save_nbest
 from rampion.formats import weights as weight_files
 from rampion.store.features import Weights
 from rampion.training.estimator import Reranker
+from rampion.training.inputs import judge
 from rampion.training.loop import standing
 from rampion.training.recipes import RECIPES
-from rampion.training.tuning import judge, pick, tune
+from rampion.training.reranking import pick
+from rampion.training.tuning import tune
 
 ROUNDS = 12
 

@@ -27,10 +27,11 @@ from rampion.formats import weights as weight_files
 from rampion.store.features import Weights
 from rampion.store.text import Texts
 from rampion.training.decoders import FixedLists
+from rampion.training.inputs import judge
 from rampion.training.loop import Judged, MemoryJournal, train
 from rampion.training.policies import Merge, Replace, Window
 from rampion.training.recipes import RECIPES, looped, recipe_named
-from rampion.training.tuning import judge, rerank
+from rampion.training.reranking import rerank
 
 # Says w(v), w(v + 1) or w(v + 2) for a word v; has one true feature, one that misleads, and one of the first word.
 # The file `trouble` says in which call it does what it should not.

@@ -27,9 +27,9 @@ from rampion.protocols import Pace, Update
 from rampion.store.features import Weights
 from rampion.store.text import References
 from rampion.training import policies
+from rampion.training.inputs import judge
 from rampion.training.loop import absorbed, learn
 from rampion.training.recipes import Recipe, recipes_of
-from rampion.training.tuning import judge
 
 OTHERS = {
     type(recipe.loss).__name__: recipe.loss

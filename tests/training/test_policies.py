@@ -10,8 +10,7 @@ from strategies import stores
 
 from rampion.errors import RecipeError, TuningError
 from rampion.training.loop import absorbed
-from rampion.training.policies import Fixed, Merge, Replace, Window
-from rampion.training.tuning import policy_named
+from rampion.training.policies import Fixed, Merge, Replace, Window, policy_named
 
 A, B, C, D = [(text, {"LM": -1.0}) for text in "abcd"]
 RUNS = [{"1": [A, B, A]}, {"1": [C, A]}, {"1": [D]}]

@@ -15,8 +15,8 @@ from rampion.optim.updates import Rprop
 from rampion.store.candidates import Candidates
 from rampion.store.features import Features
 from rampion.store.text import Texts
+from rampion.training.inputs import judge
 from rampion.training.pooled import Part, Pool, volume
-from rampion.training.tuning import judge
 
 LOSS = ExpectedBleu()
 

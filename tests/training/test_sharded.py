@@ -26,10 +26,11 @@ from rampion.losses.expectation import ExpectedBleu, Risk
 from rampion.losses.table import LOSSES
 from rampion.optim.baum_welch import Growth
 from rampion.optim.solvers import objective
+from rampion.training.inputs import judge
 from rampion.training.loop import standing
 from rampion.training.recipes import RECIPES, recipes_of
 from rampion.training.sharded import _Shard, _Shelf, cuts, sharded
-from rampion.training.tuning import judge, tune
+from rampion.training.tuning import tune
 
 LENGTHS = [4, 0, 6, 1, 9, 5, 5, 0, 8, 7]
 MOST = {"epochs": 6, "steps": 4, "rounds": 2}

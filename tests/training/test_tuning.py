@@ -21,10 +21,12 @@ from rampion.store.candidates import Candidates
 from rampion.store.features import Weights
 from rampion.training.decoders import FixedLists
 from rampion.training.estimator import Reranker
+from rampion.training.inputs import judge
 from rampion.training.loop import refuse_collapsed, train
 from rampion.training.policies import Merge
 from rampion.training.recipes import RECIPES, Recipe, described, recipe_named, recipes_of
-from rampion.training.tuning import judge, pick, tune
+from rampion.training.reranking import pick
+from rampion.training.tuning import tune
 
 
 @pytest.mark.parametrize("name", recipes_of("lists"))

@@ -14,8 +14,10 @@ from rampion.optim.solvers import Cccp, Descent, careful, objective
 from rampion.optim.updates import Mira, Sgd
 from rampion.store.candidates import Candidates
 from rampion.store.units import GRID, Units
+from rampion.training.inputs import judge
 from rampion.training.recipes import RECIPES, recipe_named, recipes_of
-from rampion.training.tuning import judge, pick, tune
+from rampion.training.reranking import pick
+from rampion.training.tuning import tune
 
 
 def problem(seed=0, segments=40, k=6):

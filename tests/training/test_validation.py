@@ -14,7 +14,9 @@ from rampion.errors import InputError, RecipeError
 from rampion.store.candidates import Candidates
 from rampion.store.text import Texts
 from rampion.training.recipes import OPTIONS, RECIPES, options
-from rampion.training.tuning import Task, pick, tune
+from rampion.training.reranking import pick
+from rampion.training.task import Task
+from rampion.training.tuning import tune
 from rampion.training.validation import FOLDS, Parts
 
 

@@ -30,10 +30,10 @@ from rampion.metrics.judging import Batch
 from rampion.optim.baum_welch import Growth
 from rampion.schema import Schema, reals
 from rampion.store.features import Weights
+from rampion.training.inputs import judge
 from rampion.training.pooled import volume
 from rampion.training.recipes import RECIPES as KNOWN
 from rampion.training.recipes import looped
-from rampion.training.tuning import judge
 
 if TYPE_CHECKING:
     from rampion.store.candidates import Candidates

@@ -128,11 +128,11 @@ def minimum_error(stock: Stock, settings: Dense, decoder: KeyedDecoder, seed: in
     """
     from rampion.runs.lists_run import ListRun
     from rampion.store.features import Weights
+    from rampion.training.inputs import judge
     from rampion.training.loop import train
     from rampion.training.policies import Merge
     from rampion.training.recipes import RECIPES
     from rampion.training.relevant import WeightsById, disturbed
-    from rampion.training.tuning import judge
 
     dev = stock.system.corpus.dev
     segments, lister = dev.source, stock.lister(settings.features, "SWAP", OPTIONS)
