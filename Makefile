@@ -56,6 +56,7 @@ check: .venv/installed .venv/checkers
 	PATH=$(BIN):$$PATH cython-lint rampion decoder
 	$(BIN)/codespell
 	cd tests && ../$(BIN)/mypy --config-file ../pyproject.toml
+	cd tests && ../$(BIN)/mypy --config-file ../pyproject.toml --platform win32 --cache-dir .mypy_cache/win32
 
 docs: .venv/installed .venv/documented
 	@$(BIN)/python docs/site/build.py

@@ -43,7 +43,8 @@ STRIPPED = ["-Wl,-s"] if sys.platform == "linux" and not DEBUG else []  # symbol
 MACROS = [("CYTHON_TRACE", "1"), ("CYTHON_TRACE_NOGIL", "1")] if TRACE else []
 FLAGS = {"extra_compile_args": COMMON + SANITIZERS, "extra_link_args": SANITIZERS + STRIPPED, "define_macros": MACROS}
 MSVC = {"extra_compile_args": ["/O2", "/fp:precise"], "extra_link_args": []}  # instead of gcc's and clang's flags
-FLAGS["include_dirs"] = ["rampion/_core"]  # slab.h
+FLAGS["include_dirs"] = ["rampion/_core"]  # machine.h, slab.h, ...
+FLAGS["depends"] = sorted(map(str, Path("rampion/_core").glob("*.h")))
 # Each combination builds in a folder of its own, so that none ever reuses what another has compiled.
 FOLDER = f"build/{zlib.crc32(repr((DIRECTIVES, FLAGS, Cython.__version__)).encode()):08x}"
 

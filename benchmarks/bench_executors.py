@@ -26,7 +26,7 @@ from rampion.decoder.text.language import Language
 from rampion.executors import Coordinator, Job, Task, Workspace, named
 from rampion.formats import container
 from rampion.store.text import Texts
-from rampion.training.memory import resident
+from rampion.system import resident
 
 SLEEP, TASKS, WORKERS, TURNS = 2.0, 5000, 50, 2
 

@@ -26,7 +26,8 @@ def watch() -> None:
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         return
     ear, mouth = os.pipe()
-    os.set_blocking(mouth, False)
+    if sys.platform != "win32":
+        os.set_blocking(mouth, False)
     signal.set_wakeup_fd(mouth, warn_on_full_buffer=False)
     signal.signal(signal.SIGINT, _once)
     sys.unraisablehook = _unraisable

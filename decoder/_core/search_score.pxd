@@ -7,7 +7,7 @@ history. Cells that no feature can distinguish from now on become one node with 
 
 from libc.math cimport INFINITY
 
-from rampion._core.keys cimport slot_t
+from rampion._core.keys cimport rampion_prefetch, slot_t
 from rampion._core.types cimport byte_t, id_t, key_t, real, row_t, small_t
 
 from .lm cimport Gram, NO_WORD, Past, Word, key_of, predict
@@ -17,12 +17,6 @@ from .search cimport (BATCH, FULL, START, edge_t, end_of, frame_t, free_of, gap_
                       start_of)
 from .sieve cimport sieve, weight_of
 from .templates cimport join_keys, jump_of, source_keys
-
-cdef extern from *:
-    """
-    #define rampion_expect(gram) __builtin_prefetch(&(gram))
-    """
-    void rampion_expect(const Gram& gram) nogil
 
 
 cdef inline int score_sources(
@@ -110,7 +104,7 @@ cdef inline int score_openings(
         for e in range(low, min(low + BATCH, count)):
             node, option = tries[e].origin, tries[e].option
             if histories[node * f.past].word != NO_WORD:
-                rampion_expect(grams[gram_home(
+                rampion_prefetch(&grams[gram_home(
                     key_of(openings[option * f.past], histories[node * f.past].word), grams)])
         for e in range(low, min(low + BATCH, count)):
             node, option = tries[e].origin, tries[e].option

@@ -5,14 +5,8 @@ Most keys of a search are in no table. They are dropped first, by a `sifter` tha
 then are their weights added up.
 """
 
-from rampion._core.keys cimport fetch, mixed, rampion_high, seek_from, slot_t
+from rampion._core.keys cimport fetch, mixed, rampion_high, rampion_prefetch, seek_from, slot_t
 from rampion._core.types cimport byte_t, key_t, real, row_t
-
-cdef extern from *:
-    """
-    #define rampion_await(byte) __builtin_prefetch(&(byte))
-    """
-    void rampion_await(const byte_t& byte) nogil
 
 
 cdef inline row_t sieve(const slot_t[::1] slots, const byte_t[::1] sifter, key_t[::1] keys, row_t[::1] homes,
@@ -22,7 +16,7 @@ cdef inline row_t sieve(const slot_t[::1] slots, const byte_t[::1] sifter, key_t
     cdef key_t code
     for at in range(marks[runs]):
         homes[at] = <row_t> mixed(keys[at])
-        rampion_await(sifter[<row_t> rampion_high(<key_t> homes[at], <key_t> sifter.shape[0])])
+        rampion_prefetch(&sifter[<row_t> rampion_high(<key_t> homes[at], <key_t> sifter.shape[0])])
     at = 0
     for r in range(runs):
         end = marks[r + 1]

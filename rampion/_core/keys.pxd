@@ -7,14 +7,9 @@ there reads that weight.
 
 from rampion._core.types cimport id_t, key_t, row_t, small_t
 
-cdef extern from *:
-    """
-    static inline unsigned long long rampion_high(unsigned long long a, unsigned long long b)
-    { return (unsigned long long)(((unsigned __int128)a * b) >> 64); }
-    #define rampion_prefetch(slot) __builtin_prefetch(&(slot))
-    """
-    key_t rampion_high(key_t a, key_t b) nogil
-    void rampion_prefetch(const slot_t& slot) nogil
+cdef extern from "machine.h" nogil:
+    key_t rampion_high(key_t a, key_t b)    # the upper 64 bits of the product
+    void rampion_prefetch(const void* address)
 
 
 cdef packed struct slot_t:
@@ -36,7 +31,7 @@ cdef inline row_t home(const slot_t[::1] slots, key_t key) except? -1 nogil:
 
 cdef inline int fetch(const slot_t[::1] slots, row_t slot) except -1 nogil:
     """Ask for the slot's cache line ahead of its use."""
-    rampion_prefetch(slots[slot])
+    rampion_prefetch(&slots[slot])
     return 0
 
 

@@ -15,7 +15,7 @@ the kind is chosen at run time; whole numbers are the same on all. */
 #ifndef RAMPION_OVERLAP_H
 #define RAMPION_OVERLAP_H
 
-#include <stdint.h>
+#include "machine.h"
 
 typedef struct {
     const uint64_t *bits; /* word w of text j is bits[w * texts + j] */
@@ -23,23 +23,21 @@ typedef struct {
     int64_t texts, orders;
 } overlap_t;
 
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#if defined(__x86_64__) && RAMPION_GNU
 #define OVERLAP_KINDS 1
-#define OVERLAP_BODY static inline __attribute__((always_inline))
 #else
 #define OVERLAP_KINDS 0
-#define OVERLAP_BODY static inline
 #endif
 
 /* counts[o * texts + j] = what text i and each later text j share of order o */
-OVERLAP_BODY void overlap_body(const overlap_t *lists, int64_t i, int64_t *counts) {
+RAMPION_INLINE void overlap_body(const overlap_t *lists, int64_t i, int64_t *counts) {
     int64_t n = lists->texts;
     for (int64_t o = 0; o < lists->orders; o++) {
         int64_t *found = counts + o * n;
         for (int64_t j = i + 1; j < n; j++) found[j] = 0;
         for (int64_t w = lists->cuts[o]; w < lists->cuts[o + 1]; w++) {
             const uint64_t *word = lists->bits + w * n;
-            for (int64_t j = i + 1; j < n; j++) found[j] += __builtin_popcountll(word[i] & word[j]);
+            for (int64_t j = i + 1; j < n; j++) found[j] += (int64_t)rampion_ones(word[i] & word[j]);
         }
     }
 }

@@ -31,17 +31,13 @@ dormant group is, and in which order things stand: rampion/sets/packed.py */
 #ifndef RAMPION_SLAB_H
 #define RAMPION_SLAB_H
 
-#include <stdint.h>
-
-#if !defined(__BYTE_ORDER__) || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "the layout in slab.h packs bytes and 64-bit masks into 32-bit words: it needs a little-endian machine"
-#endif
+#include "machine.h"
 
 enum { SLAB = 16 }; /* chunks in a slab, and the most places of a chunk */
 
 enum { SLAB_CHUNKS, SLAB_SLABS, SLAB_WORDS, SLAB_DORMANT, SLAB_DORMANT_AT, SLAB_HEAD = 6 }; /* words of the head */
 
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#if defined(__x86_64__) && RAMPION_GNU
 #define SLAB_WIDE 1
 #include <immintrin.h>
 #define SLAB_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
@@ -55,10 +51,10 @@ static inline int slab_is_wide(void) { return 0; }
 #endif
 
 /* GCC's vectoriser makes gathers of a load and a store each 1.7 times slower. */
-#if defined(__GNUC__) && !defined(__clang__)
+#if RAMPION_GNU && !defined(__clang__)
 #define SLAB_SCALAR __attribute__((unused, noinline, optimize("no-tree-vectorize,no-tree-slp-vectorize")))
 #else
-#define SLAB_SCALAR __attribute__((unused))
+#define SLAB_SCALAR RAMPION_UNUSED
 #endif
 
 /* The active part of a blob. */
@@ -95,7 +91,7 @@ static inline int64_t slab_dormant_size(int64_t words, int64_t places) {
 
 /* Fetch the cache lines of size bytes. */
 static inline void slab_fetch(const void *start, int64_t size) {
-    for (int64_t at = 0; at < size; at += 64) __builtin_prefetch((const char *)start + at);
+    for (int64_t at = 0; at < size; at += 64) rampion_prefetch((const char *)start + at);
 }
 
 /* The weights of all places, pads too; meanwhile the next segment's weights, and what is after, are fetched. */
@@ -103,15 +99,16 @@ SLAB_SCALAR static void slab_gather(const slab_t *slab, const slab_t *next, cons
     const uint32_t *places = slab->places, *coming = next->places;
     int64_t i = 0, at = 0, both = slab->size < next->size ? slab->size : next->size;
     for (; i < both; i += SLAB, at += 64) {
-        if (at < slab->bytes) __builtin_prefetch(slab->after + at);
-        for (int j = 0; j < SLAB; j++) __builtin_prefetch(weights + coming[i + j]);
+        if (at < slab->bytes) rampion_prefetch(slab->after + at);
+        for (int j = 0; j < SLAB; j++) rampion_prefetch(weights + coming[i + j]);
         for (int j = 0; j < SLAB; j++) found[i + j] = weights[places[i + j]];
     }
-    for (int64_t k = i; k < next->size; k++) __builtin_prefetch(weights + coming[k]);
+    for (int64_t k = i; k < next->size; k++) rampion_prefetch(weights + coming[k]);
     for (; i < slab->size; i++) found[i] = weights[places[i]];
     if (at < slab->bytes) slab_fetch(slab->after + at, slab->bytes - at);
 }
 
+#if RAMPION_GNU
 typedef float slab_floats __attribute__((vector_size(16)));
 typedef int32_t slab_ints __attribute__((vector_size(16)));
 typedef float slab_loose __attribute__((vector_size(16), aligned(4), may_alias));
@@ -138,7 +135,7 @@ static const slab_ints slab_lanes[16] = {
 
 /* For 4 * fours candidates, totals[first ..] = the sum of the even chunks that one has + the sum of the odd ones.
    Four candidates at a time: their bits of a chunk's mask pick one of slab_lanes, which lets the sum through or not. */
-static inline __attribute__((always_inline)) void slab_fours(
+RAMPION_INLINE void slab_fours(
     const slab_t *slab, const float *sums, int64_t first, int fours, float *totals) {
     slab_floats even[4] = {{0}}, odd[4] = {{0}};
     for (int64_t k = 0; k < SLAB * slab->slabs; k += 2) {
@@ -156,6 +153,30 @@ static inline __attribute__((always_inline)) void slab_fours(
         for (int j = 0; j < 4; j++) totals[first + 4 * i + j] = total[j];
     }
 }
+#else /* the same sums, one at a time */
+static inline void slab_sum(const slab_t *slab, const float *found, float *sums) {
+    for (int64_t at = 0; at < slab->slabs; at++, sums += SLAB) {
+        int rows = slab->sizes[SLAB * at];
+        for (int j = 0; j < SLAB; j++) sums[j] = found[j];
+        for (int i = 1; i < rows; i++)
+            for (int j = 0; j < SLAB; j++) sums[j] += found[SLAB * i + j];
+        found += SLAB * rows;
+    }
+}
+
+static inline void slab_fours(const slab_t *slab, const float *sums, int64_t first, int fours, float *totals) {
+    float even[16] = {0}, odd[16] = {0};
+    for (int64_t k = 0; k < SLAB * slab->slabs; k += 2) {
+        uint64_t has = slab_mask(slab, k, first / 64) >> first % 64;
+        uint64_t also = slab_mask(slab, k + 1, first / 64) >> first % 64;
+        for (int i = 0; i < 4 * fours; i++) {
+            even[i] += has >> i & 1 ? sums[k] : 0.0f;
+            odd[i] += also >> i & 1 ? sums[k + 1] : 0.0f;
+        }
+    }
+    for (int i = 0; i < 4 * fours; i++) totals[first + i] = even[i] + odd[i];
+}
+#endif
 
 /* Any number of candidates, 16 at a time; totals has room for the next multiple of 64. */
 static void slab_total(const slab_t *slab, const float *found, int64_t candidates, float *sums, float *totals) {
@@ -167,7 +188,7 @@ static void slab_total(const slab_t *slab, const float *found, int64_t candidate
 }
 
 #if SLAB_WIDE
-static inline __attribute__((always_inline)) SLAB_AVX512 void slab_sixteens(
+RAMPION_INLINE SLAB_AVX512 void slab_sixteens(
     const slab_t *slab, const float *sums, int64_t word, int sixteens, float *totals) {
     __m512 even[4], odd[4];
     for (int i = 0; i < sixteens; i++) even[i] = odd[i] = _mm512_setzero_ps();
@@ -246,7 +267,7 @@ SLAB_SCALAR static void slab_part(
         const uint8_t *sizes = slab->sizes + SLAB * at;
         uint32_t risen = slab_having(wide, slab, at, up);
         for (uint32_t moved = risen ^ slab_having(wide, slab, at, down); moved; moved &= moved - 1) {
-            int i = __builtin_ctz(moved);
+            int i = rampion_lowest(moved);
             slab_shift(places + i, sizes[i], risen >> i & 1 ? delta : -delta, weights);
         }
         places += SLAB * sizes[0];
@@ -263,7 +284,7 @@ SLAB_SCALAR static void slab_move(
             float delta = 0.0f;
             for (int64_t word = 0; word < slab->words; word++)
                 for (uint64_t bits = slab_mask(slab, SLAB * at + i, word) & touched[word]; bits; bits &= bits - 1)
-                    delta += steps[64 * word + __builtin_ctzll(bits)];
+                    delta += steps[64 * word + rampion_lowest(bits)];
             if (delta != 0.0f) slab_shift(places + i, sizes[i], delta, weights);
         }
         places += SLAB * sizes[0];

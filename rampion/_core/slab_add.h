@@ -110,10 +110,10 @@ static void merge(run_t *order, int64_t last, const uint32_t *edges, int64_t run
 
 /* Fetch numbers that will be looked up soon; some may be none of the table. Inlined by force: GCC takes a function that
    only prefetches for one that does nothing, and drops its calls. */
-__attribute__((always_inline)) static inline void foresee(const uint32_t *at, int64_t count, const uint32_t *table)
+RAMPION_INLINE void foresee(const uint32_t *at, int64_t count, const uint32_t *table)
 {
     for (const uint32_t *end = at + count; at < end; at++)
-        __builtin_prefetch((const void *)((uintptr_t)table + sizeof *at * *at));
+        rampion_prefetch((const void *)((uintptr_t)table + sizeof *at * *at));
 }
 
 /* Fill order with chunks and dormant groups by rising mask, and sizes with how many places each has, by index. In a

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from pathlib import Path
 from typing import TypedDict
@@ -12,6 +11,7 @@ from rampion.errors import InputError
 from rampion.executors.journal import Journal
 from rampion.executors.status import Status
 from rampion.runs.folder import RunFolder
+from rampion.system import alive
 
 
 class Worker(TypedDict):
@@ -54,7 +54,7 @@ def status(run: Path) -> Standing:
     if not journal.path.exists():
         raise InputError(f"{run}: holds no run with an executor; name the folder given with --out, or --run")
     found, now = Status.of(journal.entries()), time.time()
-    state = "ended" if found.closed else "running" if _alive(found.process) else "stopped"
+    state = "ended" if found.closed else "running" if alive(found.process) else "stopped"
     present = now if state == "running" else found.last
     left = found.left(present)
     return {
@@ -96,16 +96,3 @@ def _iterations(run: Path) -> Iterations | None:
     wanted = config["iterations"]
     left = sum(seconds) / len(seconds) * (wanted - len(rows)) if seconds else None
     return {"done": len(rows), "wanted": wanted, "seconds left": left}
-
-
-def _alive(process: int) -> bool:
-    """Whether the process is at work, on this machine."""
-    if not 0 < process < 1 << 31:
-        return False
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

@@ -225,11 +225,14 @@ def _deaf() -> Iterator[None]:
     if (quiet := "ignore:resource_tracker:UserWarning") not in sys.warnoptions:
         sys.warnoptions.append(quiet)  # it complains of what an interrupted process has left to it, and removes that
     resource_tracker.ensure_running()  # lest it is begun later: that would let this thread hear again
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
+    if sys.platform == "win32":  # which cannot mask signals
         yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    else:
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _greeted(address: str) -> None:

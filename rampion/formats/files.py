@@ -24,6 +24,7 @@ import numpy as np
 
 from rampion import signals
 from rampion.errors import FormatError, InputError
+from rampion.system import settle
 
 FilePath = str | os.PathLike[str]
 
@@ -189,7 +190,7 @@ def _beside(target: Path, durable: bool) -> Iterator[BinaryIO]:
     finally:
         signals.UNFINISHED.discard(str(partial))
     if durable:
-        _sync(target.parent)
+        settle(target.parent)
 
 
 def _stream(path: FilePath) -> int | None:
@@ -211,15 +212,6 @@ def swept(folder: Path) -> None:
             if _PART.fullmatch(left.name):
                 with suppress(OSError):
                     left.unlink()
-
-
-def _sync(folder: Path) -> None:
-    """Put the folder's entries on the disk, so that a new name outlives a power cut."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 @contextmanager

@@ -6,10 +6,9 @@ Orders follow from seed, iteration and epoch alone, and shards are a setting of 
 from __future__ import annotations
 
 import math
-import mmap
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
@@ -22,6 +21,7 @@ from rampion.arrays import Offsets, Reals, Singles
 from rampion.errors import InputError, RecipeError, TuningError
 from rampion.losses.ranking import PackedLoss
 from rampion.protocols import Loss, Solver, Watcher
+from rampion.system import private
 from rampion.threads import processors
 
 if TYPE_CHECKING:
@@ -197,10 +197,7 @@ def prove(awake: int, width: int, weights: SetWeights) -> None:
 
 def paged(weights: Singles) -> Singles:
     """A copy on huge pages, where the system has them, because weights are read at random addresses."""
-    memory = mmap.mmap(-1, max(1, weights.nbytes), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    with suppress(AttributeError, OSError):
-        memory.madvise(mmap.MADV_HUGEPAGE)
-    copy = np.frombuffer(memory, np.float32, len(weights))
+    copy = np.frombuffer(private(weights.nbytes), np.float32, len(weights))
     copy[:] = weights
     return copy
 

@@ -24,8 +24,8 @@ from rampion.formats import weights as weight_files
 from rampion.formats.files import replacing
 from rampion.runs import door
 from rampion.store.features import Weights
+from rampion.system import peak
 from rampion.training.loop import Round
-from rampion.training.memory import peak
 
 MANY = 100_000  # so many weights stand in a binary file, which is read ten times as fast as text
 FILES = (

@@ -6,8 +6,6 @@ the lock of a dead owner is free, and whoever takes it over knows that nobody is
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import json
 import os
 import platform
@@ -19,10 +17,10 @@ from typing import TypedDict
 
 from rampion.errors import InputError
 from rampion.formats.files import swept
+from rampion.system import alive, locked
 from rampion.typed import misfit
 
 NAME = "lock"
-BUSY = (errno.EWOULDBLOCK, errno.EACCES)
 _HELD = set[str]()  # folders that this process owns
 
 
@@ -92,29 +90,17 @@ def _taken(folder: Path, tell: Callable[[str], None]) -> int:
 def _locked(handle: int) -> bool:
     """Whether the lock is ours. Where a file system has no locks, what the file says must do."""
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        if error.errno in BUSY:
-            return False
+        return locked(handle)
+    except OSError:
         owner = _owner(handle)
-        return owner is None or owner["host"] != platform.node() or not _alive(owner["process"])
-    return True
-
-
-def _alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:
-        return True
-    return True
+        return owner is None or owner["host"] != platform.node() or not alive(owner["process"])
 
 
 def _owner(handle: int) -> Owner | None:
     """Who the file says has signed it last and not left; nobody if it says nothing of the kind."""
     try:
-        found: Owner = json.loads(os.pread(handle, 4096, 0))
+        os.lseek(handle, 0, os.SEEK_SET)
+        found: Owner = json.loads(os.read(handle, 4096))
     except (ValueError, RecursionError):
         return None
     return None if misfit(found, Owner) else found
@@ -132,7 +118,8 @@ def _sign(handle: int, path: Path) -> None:
     owner = Owner(host=platform.node(), process=os.getpid(), since=time.strftime("%Y-%m-%d %H:%M:%S"))
     try:
         os.ftruncate(handle, 0)
-        os.pwrite(handle, json.dumps(owner).encode() + b"\n", 0)
+        os.lseek(handle, 0, os.SEEK_SET)
+        os.write(handle, json.dumps(owner).encode() + b"\n")
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror}") from error
 

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from rampion import _kernels
 from rampion.arrays import Ids, Offsets, Reals, Singles, covers
 from rampion.errors import InputError
+from rampion.system import private
 
 Words = NDArray[np.uint64]
 
@@ -228,12 +229,9 @@ class _Memory:
 
     def _mapped(self, size: int) -> mmap.mmap:
         try:
-            memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+            return private(size)
         except OSError as error:
             raise self._told(size, error) from error
-        with suppress(AttributeError, OSError):
-            memory.madvise(mmap.MADV_HUGEPAGE)
-        return memory
 
     def _told(self, size: int, error: OSError) -> InputError:
         return InputError(

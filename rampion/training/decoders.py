@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import os
 import shlex
-import signal
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -19,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from rampion import system
 from rampion.errors import FormatError, InputError
 from rampion.formats import read_lists
 from rampion.formats import weights as weights_format
@@ -137,8 +136,7 @@ class Command:
         except subprocess.TimeoutExpired:
             return f"did not end within {self.timeout:g} seconds"
         finally:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)  # whatever it started ends with it
+            system.end(process)  # and whatever it started
             process.wait()
         if code:
             return f"was killed by signal {-code}" if code < 0 else f"failed with exit code {code}"

@@ -1,14 +1,12 @@
-"""Memory: what learning from relevant sets will need, and what the process uses."""
+"""Memory: what learning from relevant sets will need."""
 
 from __future__ import annotations
 
-import resource
-import sys
-from pathlib import Path
 from typing import NamedTuple, cast
 
 from rampion.errors import InputError
 from rampion.losses.ranking import Ranking
+from rampion.system import resident
 from rampion.training.policies import RelevantSets
 from rampion.training.recipes import Recipe
 
@@ -49,18 +47,6 @@ def need(recipe: Recipe, sentences: int) -> Need:
     features = 0 if sets.learn == "real" else FIRED * sentences + ADDED * candidates
     records = 3 * RECORD * sentences * max(sets.truths, recipe.k)
     return Need(features, resident(), TABLE * features, WEIGHTS * features, records, 2 * PACKED * candidates)
-
-
-def peak() -> int:
-    """Bytes that the process has used at most."""
-    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return used if sys.platform == "darwin" else used << 10
-
-
-def resident() -> int:
-    """Bytes that the process uses now, where the system tells."""
-    status = Path("/proc/self/statm")
-    return int(status.read_text().split()[1]) * resource.getpagesize() if status.exists() else peak()
 
 
 def gigabytes(count: int) -> str:

@@ -27,9 +27,9 @@ from rampion.sets.records import DecodedBatch, Keyed, Records, Seen, recorded
 from rampion.sets.selection import FIRST, Numbers, Packing
 from rampion.store.keys import Keys
 from rampion.store.text import References, Texts
+from rampion.system import peak
 from rampion.timing import Clock
 from rampion.training.loop import Iteration, Journal, iterate
-from rampion.training.memory import peak
 from rampion.training.mixing import Here, Learner, Mixing
 from rampion.training.policies import RelevantSets
 from rampion.training.recipes import Recipe, of_form

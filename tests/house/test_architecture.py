@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 # A package imports only from itself, from rows above its own, and from its own row.
 FLOW = (
-    "arrays schema threads timing console signals typed",
+    "arrays schema threads timing console signals typed system",
     "store",
     "formats metrics",
     "losses executors",
@@ -184,3 +184,49 @@ def test_tests_share_only_what_is_in_the_kit():
     for path in tests.rglob("*.py"):
         for module, line in imports(ast.parse(path.read_text("utf-8"))):
             assert module.split(".")[0] not in others, f"{path.name}:{line} imports {module}; tests share tests/kit"
+
+
+# What Windows lacks; typeshed's conditions on sys.platform say so, and `make check` has mypy read the package as there.
+POSIX_MODULES = {"resource", "fcntl", "termios", "tty", "pty", "pwd", "grp", "syslog", "posix", "readline", "curses"}
+POSIX_NAMES = {
+    *("os.fork", "os.killpg", "os.getpgid", "os.setsid", "os.getuid", "os.geteuid", "os.nice", "os.getloadavg"),
+    *("os.sched_getaffinity", "os.sched_setaffinity", "os.register_at_fork", "os.set_blocking"),
+    *("os.pread", "os.pwrite"),
+    *("os.mkfifo", "os.statvfs", "os.sysconf", "os.uname", "os.waitpid", "os.posix_fallocate", "os.posix_fadvise"),
+    *("signal.SIGALRM", "signal.alarm", "signal.setitimer", "signal.SIGKILL", "signal.SIGHUP", "signal.SIGPIPE"),
+    *("signal.pthread_sigmask", "signal.pthread_kill", "signal.SIGUSR1", "signal.SIGCHLD"),
+    *("mmap.MAP_PRIVATE", "mmap.MAP_ANONYMOUS", "mmap.MADV_HUGEPAGE", "mmap.MADV_DONTNEED"),
+}
+# On Windows os.kill(process, 0) ends the process, and os.open(folder) fails.
+DANGEROUS = {"os.kill"}
+
+
+def unguarded(node: ast.AST, guarded: str = "") -> Iterator[tuple[str, int]]:
+    """What only POSIX has, with its line, and no condition around it or before it that asks for the system."""
+    for child in ast.iter_child_nodes(node):
+        here = guarded
+        if isinstance(child, ast.If | ast.IfExp):
+            here += ast.unparse(child.test)
+        elif isinstance(child, ast.BoolOp):
+            here += ast.unparse(child.values[0])
+        elif isinstance(node, ast.FunctionDef) and isinstance(child, ast.stmt):  # if sys.platform == "win32": … return
+            before = [one for one in node.body if isinstance(one, ast.If) and one.lineno < child.lineno]
+            here += "".join(ast.unparse(one.test) for one in before if isinstance(one.body[-1], ast.Return))
+        name = ast.unparse(child) if isinstance(child, ast.Attribute) else ""
+        if name in POSIX_NAMES | DANGEROUS and "sys.platform" not in here and f"'{name.split('.')[1]}')" not in here:
+            yield name, child.lineno
+        if isinstance(child, ast.Import | ast.ImportFrom) and "sys.platform" not in here:
+            yield from (one for one in imports(child) if one[0].split(".")[0] in POSIX_MODULES)
+        yield from unguarded(child, here)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=str)
+def test_what_only_posix_has_is_guarded(path):
+    assert list(unguarded(tree_of(path))) == []
+
+
+def test_a_missing_guard_is_seen():
+    bad = "import fcntl\ndef f():\n    os.killpg(1, 2)\n    return os.sched_getaffinity(0) if hasattr(os, 'x') else 1"
+    assert [name for name, _ in unguarded(ast.parse(bad))] == ["fcntl", "os.killpg", "os.sched_getaffinity"]
+    good = "def f():\n    if sys.platform == 'win32':\n        return\n    os.killpg(1, 2)"
+    assert list(unguarded(ast.parse(good))) == []

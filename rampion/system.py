@@ -1,0 +1,113 @@
+"""What systems do differently: locks, memory, other processes.
+
+Only here are modules imported and functions called that not all systems have; everything else is the same everywhere.
+"""
+
+from __future__ import annotations
+
+import errno
+import mmap
+import os
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+if sys.platform == "win32":
+    import ctypes
+    import msvcrt
+
+    _BEHIND = 1 << 30  # where no file of ours has a byte: Windows lets nobody read what is locked
+
+    def locked(handle: int) -> bool:
+        """Whether the lock of the open file is now ours; raise OSError if its file system has no locks."""
+        os.lseek(handle, _BEHIND, os.SEEK_SET)
+        try:
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        except OSError as error:
+            if error.errno == errno.EACCES:
+                return False
+            raise
+        return True
+
+    def alive(process: int) -> bool:
+        """Whether there is such a process on this machine."""
+        kernel, code = ctypes.WinDLL("kernel32", use_last_error=True), ctypes.c_ulong()
+        if not (opened := kernel.OpenProcess(0x1000, False, process)):  # PROCESS_QUERY_LIMITED_INFORMATION
+            return ctypes.get_last_error() == 5  # it is there, but not ours
+        kernel.GetExitCodeProcess(opened, ctypes.byref(code))
+        kernel.CloseHandle(opened)
+        return code.value == 259  # STILL_ACTIVE
+
+    def end(process: subprocess.Popen[bytes]) -> None:
+        """End the process."""
+        process.kill()
+
+    def peak() -> int:
+        """Bytes that the process has used at most; 0, since this system does not tell."""
+        return 0
+
+    def private(size: int) -> mmap.mmap:
+        """So many bytes of memory, zeroed."""
+        return mmap.mmap(-1, max(1, size))
+
+    def settle(folder: Path) -> None:
+        """Windows opens no folders."""
+
+else:
+    import fcntl
+    import resource
+
+    def locked(handle: int) -> bool:
+        """Whether the lock of the open file is now ours; raise OSError if its file system has no locks."""
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
+                return False
+            raise
+        return True
+
+    def alive(process: int) -> bool:
+        """Whether there is such a process on this machine."""
+        if not 0 < process < 1 << 31:
+            return False
+        try:
+            os.kill(process, 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            return True
+        return True
+
+    def end(process: subprocess.Popen[bytes]) -> None:
+        """End the process, which leads a session, and whatever it has started."""
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+    def peak() -> int:
+        """Bytes that the process has used at most."""
+        used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return used if sys.platform == "darwin" else used << 10
+
+    def private(size: int) -> mmap.mmap:
+        """So many bytes of memory, zeroed, on huge pages where the system has them."""
+        memory = mmap.mmap(-1, max(1, size), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        with suppress(AttributeError, OSError):
+            memory.madvise(mmap.MADV_HUGEPAGE)
+        return memory
+
+    def settle(folder: Path) -> None:
+        """Put the folder's entries on the disk, so that a new name outlives a power cut."""
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def resident() -> int:
+    """Bytes that the process uses now, where the system tells; else the most that it has used."""
+    status = Path("/proc/self/statm")
+    return int(status.read_text().split()[1]) * mmap.PAGESIZE if status.exists() else peak()
