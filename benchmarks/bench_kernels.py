@@ -34,11 +34,13 @@ from rampion.metrics.tokens import Tokens, empty_table, totals
 from rampion.optim.online_sgd import WorkArrays
 from rampion.optim.pro import differences
 from rampion.sets.packed import Fresh, Slabs, _Room
-from rampion.store.candidates import Candidates, _Work
+from rampion.store.candidates import Candidates
 from rampion.store.grouped import WORK, Part, _grouped
 from rampion.store.keys import ABSENT, SLOT, Keys
-from rampion.store.lists import Lists, Rows, Scratch
+from rampion.store.lists import Lists, Scratch
 from rampion.store.names import Labels, Names
+from rampion.store.packing import Work
+from rampion.store.rows import Rows
 from rampion.store.text import References, Texts
 
 Array = NDArray[Any]
@@ -499,7 +501,7 @@ def pack(load: Load) -> Race:
         entry_bounds=np.empty(count + 1, np.int64), values=values,
     )  # fmt: skip
     largest = int(np.diff(rows.entry_bounds[rows.bounds]).max())
-    work = _Work(
+    work = Work(
         np.zeros(features, np.uint32), np.empty(largest + 1, np.int64), np.empty(lists.longest, np.int64),
         np.empty(largest, np.uint32), np.empty(largest),
     )  # fmt: skip

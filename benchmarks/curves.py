@@ -25,8 +25,8 @@ from run import table
 import rampion
 from rampion.losses.contrast import ORACLE
 from rampion.store.candidates import Candidates
-from rampion.store.lists import Rows
 from rampion.store.names import Names
+from rampion.store.rows import Rows
 from rampion.store.text import References, Texts
 from rampion.training.inputs import judge
 from rampion.training.loop import Round, Standing

@@ -108,8 +108,8 @@ def moses(segments: int = 600, candidates: int = 200) -> Row:
     """Lists with fourteen dense features as Moses writes them, of a made language (benchmarks/cases.py)."""
     import cases
 
-    from rampion.store.lists import Rows
     from rampion.store.names import Names
+    from rampion.store.rows import Rows
     from rampion.store.text import Texts
 
     spelt, rows = cases.rows("D", segments=segments, candidates=candidates)

@@ -18,10 +18,12 @@ from numpy.typing import NDArray
 from rampion.arrays import KeyRow, Offsets
 from rampion.errors import InputError
 from rampion.sets.records import DecodedBatch
-from rampion.store.candidates import Candidates, pack
+from rampion.store.candidates import Candidates
 from rampion.store.features import Features
 from rampion.store.keys import Keys
-from rampion.store.lists import Lists, Rows
+from rampion.store.lists import Lists
+from rampion.store.packing import pack
+from rampion.store.rows import Rows
 from rampion.store.text import Texts
 
 

@@ -84,11 +84,14 @@ def api() -> str:
     return "\n".join(parts)
 
 
+NOT_OURS = "Sequence, Mapping, tuple, Exception"  # bases whose members are not shown
+
+
 def directive(name: str) -> str:
     """How Sphinx shows a name."""
     thing = getattr(rampion, name)
     if isinstance(thing, type):
-        return f".. autoclass:: {name}\n   :members:\n"
+        return f".. autoclass:: {name}\n   :members:\n   :inherited-members: {NOT_OURS}\n"
     if callable(thing):
         return f".. autofunction:: {name}\n"
     return f".. data:: {name}\n\n   A mapping from names to rows: {', '.join(f'``{one}``' for one in thing)}.\n"

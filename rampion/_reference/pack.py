@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rampion.arrays import Ids, Offsets
-    from rampion.store.candidates import _Work
-    from rampion.store.lists import Lists, Rows
+    from rampion.store.lists import Lists
+    from rampion.store.packing import Work
+    from rampion.store.rows import Rows
 
 
-def pack(rows: Rows, picks: Offsets, places: Ids, lists: Lists, work: _Work) -> None:
+def pack(rows: Rows, picks: Offsets, places: Ids, lists: Lists, work: Work) -> None:
     """Fill lists with the rows picks, ids renamed by places: those below lists.width are dense, other zeros dropped.
 
     lists.bounds is given; lists.dense comes zeroed, the other arrays at least long enough. work holds a zeroed stamp

@@ -32,8 +32,8 @@ from rampion.store import gaps
 from rampion.store.candidates import Candidates
 from rampion.store.columns import Columns
 from rampion.store.features import Weights
-from rampion.store.lists import Rows
 from rampion.store.names import Labels, Names
+from rampion.store.rows import Rows
 from rampion.store.text import References, Texts
 
 

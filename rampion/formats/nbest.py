@@ -16,8 +16,8 @@ from rampion.arrays import Reals, ends
 from rampion.errors import FormatError, InputError
 from rampion.formats.files import FilePath, Skipped, line_blocks, newlines, not_utf8, replacing, shown
 from rampion.store.groups import Group, grouped, groups_of
-from rampion.store.lists import Rows
 from rampion.store.names import Labels
+from rampion.store.rows import Rows
 from rampion.store.text import Texts
 
 Spans = NDArray[np.int64]

@@ -13,9 +13,9 @@ from rampion.errors import FormatError
 from rampion.formats.files import FilePath, Skipped, shown
 from rampion.store import gaps
 from rampion.store.columns import Columns
-from rampion.store.lists import Rows
 from rampion.store.names import Labels
 from rampion.store.records import Builder, WrongError
+from rampion.store.rows import Rows
 
 _RUN = 10_000  # candidates that make a run of rows
 

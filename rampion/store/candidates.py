@@ -1,49 +1,42 @@
 """The store: every segment's candidates as a small matrix with its own feature dictionary.
 
-Kernels take only arrays of a store, and do not look at them again. So the constructor proves that all arrays fit
-together; stores that are made from proved ones skip this. Arrays do not change afterwards. Order is part of the data:
-candidates stand as the decoder listed them, merged ones in order of first appearance.
+Order is part of the data: candidates stand as the decoder listed them, merged ones in order of first appearance.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from os import PathLike
 from types import EllipsisType
-from typing import Any, NamedTuple, overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rampion import _kernels
-from rampion.arrays import Ids, Index, Offsets, Reals, Selection, chained, ends, place, places_of
-from rampion.errors import InputError, InputWarning, StoreError
-from rampion.schema import Row, Schema, below, bounds, finite_if_any, strings
-from rampion.store.coded import Coded, joined
+from rampion.arrays import Index, Offsets, Reals, Selection, ends, place, places_of
+from rampion.errors import InputError, InputWarning
+from rampion.store.coded import Coded
 from rampion.store.columns import Columns
+from rampion.store.doubles import first_of_equals
 from rampion.store.features import Features
 from rampion.store.frames import rows_of_frame
-from rampion.store.lists import LISTS, Lists, Rows, entries_fit, first_of_equals
+from rampion.store.lists import Lists
 from rampion.store.names import Names
+from rampion.store.packing import dense_first, pack
 from rampion.store.records import read, records_of
+from rampion.store.rows import Rows, flattened, rows_joined, widened
 from rampion.store.segment import Segment
+from rampion.store.stored import Stored
 from rampion.store.text import References, Texts
 from rampion.threads import each
 
-
-class _Work(NamedTuple):
-    stamps: Ids
-    starts: Offsets
-    cursors: Offsets
-    owners: Ids
-    values: Reals
+_WRITTEN = 1 << 19  # values that are written at a time
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Candidates(Sequence[Segment]):
+class Candidates(Stored, Sequence[Segment]):
     """Candidates of many segments: what everything else works on.
 
     Make them by `from_records`, `from_frame` or `load_nbest`. They are a sequence of `Segment`: len is the number of
@@ -80,44 +73,7 @@ class Candidates(Sequence[Segment]):
     ['a cat sits', 'the dog']
     """
 
-    lists: Lists
-    features: Features
-    segments: Texts
-    texts: Texts
-    scores: Reals
-    notes: Texts
-    metrics: dict[str, Reals]
-    seen: NDArray[np.int32]
-    fields: dict[str, Coded] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self._prove(self.arrays(), self.meta())
-        self._lock()
-
-    def _lock(self) -> None:
-        for array in self.arrays().values():
-            array.flags.writeable = False
-
-    @staticmethod
-    def _prove(arrays: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]) -> None:
-        """Raise StoreError unless every array fits every other, so that kernels need not look."""
-        try:
-            SCHEMA.prove(arrays, meta)
-        except StoreError as error:
-            raise StoreError(f"the store is damaged: {error}") from error
-
-    @classmethod
-    def _trusted(cls, *parts: Any) -> Candidates:
-        """A store whose fields follow from those of proved ones, so nothing is proved again."""
-        store = object.__new__(cls)
-        for slot, part in zip(fields(cls), parts, strict=True):
-            object.__setattr__(store, slot.name, part)
-        store._lock()
-        return store
-
-    def _with(self, **changes: Any) -> Candidates:
-        """These fields, some of them changed into others that fit as well."""
-        return self._trusted(*(changes.pop(slot.name, getattr(self, slot.name)) for slot in fields(self)))
+    __slots__ = ()
 
     def with_lists(self, lists: Lists) -> Candidates:
         """The same candidates with other values of their features.
@@ -172,10 +128,8 @@ class Candidates(Sequence[Segment]):
         for rows in (rows for run in runs for rows in run):
             counts += np.bincount(rows.ids, minlength=len(names))
             total += len(rows.texts)
-        dense = (counts == total) & (total > 0)
-        width = int(dense.sum())
+        order, width = dense_first(counts, total)
         places = np.empty(len(names), np.uint32)
-        order = np.concatenate([np.flatnonzero(dense), np.flatnonzero(~dense)])
         places[order] = np.arange(len(names), dtype=np.uint32)
         features = Features(names.texts().take(order), width)
         stores = []
@@ -183,37 +137,10 @@ class Candidates(Sequence[Segment]):
             parts = []
             while run:
                 rows = run.pop(0)
-                parts.append(pack(rows, np.arange(len(rows.texts)), rows.bounds, rows.segments, places, features))
+                every = np.arange(len(rows.texts))
+                parts.append(cls(*pack(rows, every, rows.bounds, rows.segments, places, features)))
             stores.append(cls._join(parts, features))
         return stores
-
-    @classmethod
-    def _join(cls, parts: list[Candidates], features: Features) -> Candidates:
-        if len(parts) == 1:
-            return parts[0]
-        lists = [part.lists for part in parts]
-        if any(len(part.values) for part in lists):
-            lists = [part.valued() for part in lists]
-        return cls._trusted(
-            Lists(
-                chained([part.bounds for part in lists]),
-                _concatenate([part.dense for part in lists], np.float64),
-                features.width,
-                _concatenate([part.features for part in lists], np.uint32),
-                chained([part.feature_bounds for part in lists]),
-                _concatenate([part.entries for part in lists], np.uint32),
-                chained([part.entry_bounds for part in lists]),
-                _concatenate([part.values for part in lists], np.float64),
-            ),
-            features,
-            Texts.join([part.segments for part in parts]),
-            Texts.join([part.texts for part in parts]),
-            _concatenate([part.scores for part in parts], np.float64),
-            Texts.join([part.notes for part in parts]),
-            _columns([part.metrics for part in parts], [part.size for part in parts]),
-            _concatenate([part.seen for part in parts], np.int32),
-            joined([part.fields for part in parts], [part.size for part in parts]),
-        )
 
     @classmethod
     def from_records(
@@ -348,66 +275,11 @@ class Candidates(Sequence[Segment]):
                 record["refs"] = refs
         return found
 
-    def __len__(self) -> int:
-        return len(self.segments)
-
     def __repr__(self) -> str:
         dense = self.features.width
         features = f"{dense} dense + {len(self.features) - dense} sparse features"
         metrics = f", metrics: {', '.join(self.metrics)}" if self.metrics else ""
         return f"Candidates({len(self)} segments, {self.size} candidates, {features}{metrics})"
-
-    @property
-    def shape(self) -> tuple[int]:
-        """The number of segments, as NumPy and scikit-learn ask for it."""
-        return (len(self),)
-
-    @property
-    def size(self) -> int:
-        """The number of candidates."""
-        return len(self.texts)
-
-    @property
-    def bounds(self) -> Offsets:
-        """The candidates of segment s are those from bounds[s] to bounds[s + 1] - 1."""
-        return self.lists.bounds
-
-    @property
-    def segment_weights(self) -> Reals:
-        """How much every segment counts: the field "weight", 1 without one."""
-        weights = np.ones(len(self))
-        if "weight" in self.fields:
-            said, filled = self.fields["weight"], np.flatnonzero(np.diff(self.bounds))
-            known = np.array([float(value or 1) for value in said.values])
-            weights[filled] = known[said.codes[self.bounds[filled]]]
-        return weights
-
-    def of_segments(self, name: str) -> list[str]:
-        """A field of the segments, such as "source" or "group": that of their first candidates.
-
-        Parameters
-        ----------
-        name : str
-            The name of the field.
-
-        Returns
-        -------
-        list of str
-            A string for every segment; it is empty without the field.
-
-        Examples
-        --------
-        >>> prompts = rampion.Candidates.from_records([
-        ...     {"id": "1", "source": "2 + 3 = ?", "hyps": [{"text": "5"}, {"text": "6"}]}])
-        >>> prompts.of_segments("source"), prompts.of_segments("group")
-        (['2 + 3 = ?'], [''])
-        """
-        found = [""] * len(self)
-        if name in self.fields:
-            strings, filled = self.fields[name], np.flatnonzero(np.diff(self.bounds))
-            for s, string in zip(filled.tolist(), strings.take(self.bounds[filled]), strict=True):
-                found[s] = string
-        return found
 
     def sparse(self) -> Candidates:
         """The lists without the values of dense features; the ids of the others stay.
@@ -565,31 +437,11 @@ class Candidates(Sequence[Segment]):
         >>> rows.entry_bounds.tolist(), rows.values[:2].tolist()
         ([0, 2, 5, 7, 9], [-1.0, -2.0])
         """
-        lists, width = self.lists.valued(), self.lists.width
-        counts = np.diff(lists.entry_bounds) + width
-        entry_bounds = np.concatenate([[0], np.cumsum(counts)])
-        ids, values = np.empty(entry_bounds[-1], np.uint32), np.empty(entry_bounds[-1])
-        for first, last in pairwise(lists.cuts().tolist()):
-            part, (start, end) = lists.part(first, last), lists.bounds[[first, last]]
-            rows = slice(entry_bounds[start], entry_bounds[end])
-            dense = entry_bounds[start:end, None] - rows.start + np.arange(width)
-            sparse = np.ones(rows.stop - rows.start, bool)
-            sparse[dense] = False
-            lengths, opens = np.diff(part.bounds), part.feature_bounds[:-1]
-            counts = np.diff(part.entry_bounds[part.bounds])
-            ids[rows][dense] = np.arange(width)
-            ids[rows][sparse] = part.features[np.repeat(opens, counts) + part.entries]
-            values[rows][sparse] = part.values
-            # Feature f of the i-th of the n candidates from a on stands at width * a + f * n + i.
-            heads = np.arange(end - start) + np.repeat((width - 1) * part.bounds[:-1], lengths)
-            values[rows][dense] = part.dense[heads[:, None] + np.repeat(lengths, lengths)[:, None] * np.arange(width)]
         return Rows(
             self.segments,
             self.bounds,
             self.texts,
-            entry_bounds,
-            ids,
-            values,
+            *flattened(self.lists),
             self.scores,
             self.notes,
             dict(self.metrics),
@@ -629,23 +481,12 @@ class Candidates(Sequence[Segment]):
             if not np.isfinite(numbers).all():
                 raise InputError(f"the feature {name!r} is not finite for every candidate; give it finite numbers")
             cells[:, nth] = numbers
-        rows, known, width, more = self.rows(), len(self.features), self.features.width, len(columns)
-        old = np.arange(len(rows.ids)) + more * np.repeat(np.arange(self.size), np.diff(rows.entry_bounds))
-        entry_bounds = rows.entry_bounds + more * np.arange(self.size + 1)
-        new = entry_bounds[1:, None] - more + np.arange(more)
-        ids, values = np.empty(entry_bounds[-1], np.uint32), np.empty(entry_bounds[-1])
-        ids[old], values[old] = rows.ids, rows.values
-        ids[new], values[new] = known + np.arange(more), cells
+        names, known, width, more = self.features.names, len(self.features), self.features.width, len(columns)
         places = np.concatenate([np.arange(width), np.arange(width, known) + more, np.arange(more) + width])
-        names = [
-            self.features.names.part(0, width),
-            Texts.from_strings(columns),
-            self.features.names.part(width, known),
-        ]
-        wider = rows._replace(entry_bounds=entry_bounds, ids=ids, values=values)
-        features, same = Features(Texts.join(names), width + more), np.arange(self.size)
-        made = pack(wider, same, self.bounds, self.segments, places.astype(np.uint32), features, Candidates._trusted)
-        return made._with(seen=self.seen)
+        parts = [names.part(0, width), Texts.from_strings(columns), names.part(width, known)]
+        rows, features = widened(self.rows(), cells, known), Features(Texts.join(parts), width + more)
+        made = pack(rows, np.arange(self.size), self.bounds, self.segments, places.astype(np.uint32), features)
+        return self._trusted(*made._replace(seen=self.seen))
 
     def take(self, picks: Offsets, bounds: Offsets, segments: Texts) -> Candidates:
         """Some candidates, in other segments.
@@ -670,8 +511,8 @@ class Candidates(Sequence[Segment]):
         ['the cat sat', 'a dog']
         """
         same = np.arange(len(self.features), dtype=np.uint32)
-        taken = pack(self.rows(), picks, bounds, segments, same, self.features, Candidates._trusted)
-        return taken._with(seen=self.seen[picks])
+        taken = pack(self.rows(), picks, bounds, segments, same, self.features)
+        return self._trusted(*taken._replace(seen=self.seen[picks]))
 
     def sorted_by(self, scores: Reals) -> Candidates:
         """The lists sorted by scores, best first; equals keep their order.
@@ -769,7 +610,7 @@ class Candidates(Sequence[Segment]):
             return Segment(self, place(segments, len(self)))
         chosen = places_of(segments[0] if isinstance(segments, tuple) else segments, len(self))
         lengths = np.diff(self.bounds)[chosen]
-        bounds = np.concatenate([[0], np.cumsum(lengths)])
+        bounds = ends(lengths)
         picks = np.arange(bounds[-1]) + np.repeat(self.bounds[:-1][chosen] - bounds[:-1], lengths)
         return self.take(picks, bounds, self.segments.take(chosen))
 
@@ -850,220 +691,13 @@ class Candidates(Sequence[Segment]):
         for s in additional:
             picks.append(np.arange(fresh.bounds[s], fresh.bounds[s + 1]) + self.size)
             lengths.append(len(picks[-1]))
-        both = _join_rows(ours, others, len(self.features))
+        both = rows_joined(ours, others, len(self.features))
         segments = Texts.join([self.segments, fresh.segments.take(np.array(additional, np.int64))])
-        order = _concatenate(picks, np.int64)
-        bounds = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+        order = np.concatenate([np.zeros(0, np.int64), *picks])
+        bounds = ends(np.array(lengths, np.int64))
         places = np.concatenate([mine, theirs])
-        merged = pack(both, order, bounds, segments, places, features, Candidates._trusted)
-        return merged._with(seen=np.concatenate([self.seen, fresh.seen])[order]).distinct()
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Every array of the store by name: what its binary form holds.
-
-        Returns
-        -------
-        dict of str to numpy.ndarray
-            The arrays, which `from_arrays` takes.
-
-        Examples
-        --------
-        >>> lists.arrays()["bounds"].tolist()
-        [0, 2, 4]
-        """
-        lists = {name: array for name, array in self.lists._asdict().items() if name != "width"}
-        texts = {"names": self.features.names, "segments": self.segments, "texts": self.texts, "notes": self.notes}
-        blobs = {f"{name}.{part}": getattr(text, part) for name, text in texts.items() for part in ("blob", "bounds")}
-        metrics = {f"metric:{name}": column for name, column in self.metrics.items()}
-        values = Texts.join([strings.values for strings in self.fields.values()])
-        starts = ends(np.array([len(strings.values) for strings in self.fields.values()], np.int64))
-        codes = {
-            f"field:{name}": strings.codes + np.uint32(start)
-            for (name, strings), start in zip(self.fields.items(), starts, strict=False)
-        }
-        fresh: list[NDArray[Any]] = [values.blob, values.bounds, *codes.values()]
-        for array in fresh:
-            array.flags.writeable = False
-        blobs |= {"fields.blob": values.blob, "fields.bounds": values.bounds}
-        return lists | blobs | metrics | codes | {"scores": self.scores, "seen": self.seen}
-
-    def meta(self) -> dict[str, int]:
-        """What the binary form holds besides arrays.
-
-        Returns
-        -------
-        dict of str to int
-            Numbers, which `from_arrays` takes.
-
-        Examples
-        --------
-        >>> lists.meta()
-        {'width': 2}
-        """
-        return {"width": self.lists.width}
-
-    @classmethod
-    def from_arrays(cls, arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Candidates:
-        """The lists that arrays hold; everything is checked.
-
-        Parameters
-        ----------
-        arrays : dict of str to numpy.ndarray
-            What `arrays` gave.
-        meta : dict of str to int
-            What `meta` gave.
-
-        Returns
-        -------
-        Candidates
-            The lists.
-
-        Raises
-        ------
-        StoreError
-            If anything does not fit together.
-
-        Examples
-        --------
-        >>> rampion.Candidates.from_arrays(lists.arrays(), lists.meta()).to_records() == lists.to_records()
-        True
-        """
-        cls._prove(arrays, meta)
-        return cls.from_proved(arrays, meta)
-
-    @classmethod
-    def from_proved(cls, arrays: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]) -> Candidates:
-        """The lists that arrays hold which are known to fit together, as a reader of files has proved them.
-
-        Parameters
-        ----------
-        arrays : dict of str to numpy.ndarray
-            What `arrays` gave.
-        meta : dict of str to int
-            What `meta` gave.
-
-        Returns
-        -------
-        Candidates
-            The lists.
-
-        Examples
-        --------
-        >>> rampion.Candidates.from_proved(lists.arrays(), lists.meta())
-        Candidates(2 segments, 4 candidates, 2 dense + 1 sparse features)
-        """
-        names, segments, texts, notes = (
-            Texts(arrays[f"{name}.blob"], arrays[f"{name}.bounds"]) for name in ("names", "segments", "texts", "notes")
-        )
-        lists = Lists(**{name: arrays[name] for name in Lists._fields if name != "width"}, width=meta["width"])
-        metrics = {name[7:]: array for name, array in arrays.items() if name.startswith("metric:")}
-        features, values = Features(names, meta["width"]), Texts(arrays["fields.blob"], arrays["fields.bounds"])
-        fields = {name[6:]: Coded(values, array) for name, array in arrays.items() if name.startswith("field:")}
-        return cls._trusted(lists, features, segments, texts, arrays["scores"], notes, metrics, arrays["seen"], fields)
-
-
-_WRITTEN = 1 << 19  # values that are written at a time
-
-
-def _concatenate(parts: Sequence[NDArray[Any]], dtype: type) -> NDArray[Any]:
-    return np.concatenate(parts) if parts else np.zeros(0, dtype)
-
-
-def _columns(parts: Sequence[dict[str, Reals]], lengths: Sequence[int]) -> dict[str, Reals]:
-    """Metric columns laid end to end, NaN where a part lacks one."""
-    names = dict.fromkeys(name for part in parts for name in part)
-    gaps = [np.full(length, np.nan) for length in lengths]
-    return {
-        name: np.concatenate([part.get(name, gap) for part, gap in zip(parts, gaps, strict=True)]) for name in names
-    }
-
-
-def _join_rows(first: Rows, second: Rows, shift: int) -> Rows:
-    """Both, the feature ids of the second moved up by `shift`; its segments are not regrouped."""
-    return Rows(
-        Texts.join([first.segments, second.segments]),
-        chained([first.bounds, second.bounds]),
-        Texts.join([first.texts, second.texts]),
-        chained([first.entry_bounds, second.entry_bounds]),
-        np.concatenate([first.ids, second.ids + np.uint32(shift)]),
-        np.concatenate([first.values, second.values]),
-        np.concatenate([first.scores, second.scores]),
-        Texts.join([first.notes, second.notes]),
-        _columns([first.metrics, second.metrics], [len(first.texts), len(second.texts)]),
-        joined([first.fields, second.fields], [len(first.texts), len(second.texts)]),
-    )
-
-
-def pack(
-    rows: Rows,
-    picks: Offsets,
-    bounds: Offsets,
-    segments: Texts,
-    places: Ids,
-    features: Features,
-    make: Callable[..., Candidates] = Candidates,
-) -> Candidates:
-    """The store of rows[picks], feature ids renamed by places; proved, unless another way to make it is given."""
-    width, n = features.width, len(picks)
-    counts = np.diff(rows.entry_bounds)[picks]
-    largest = int(np.diff(np.concatenate([[0], np.cumsum(counts)])[bounds]).max(initial=0))
-    longest = int(np.diff(bounds).max(initial=0))
-    room = int(counts.sum())
-    lists = Lists(
-        np.ascontiguousarray(bounds, np.int64),
-        np.zeros(width * n),
-        width,
-        np.empty(room, np.uint32),
-        np.empty(len(bounds), np.int64),
-        np.empty(room, np.uint32),
-        np.empty(n + 1, np.int64),
-        np.empty(room),
-    )
-    work = _Work(
-        np.zeros(len(features), np.uint32),
-        np.empty(largest + 1, np.int64),
-        np.empty(longest, np.int64),
-        np.empty(largest, np.uint32),
-        np.empty(largest),
-    )
-    _kernels.pack(rows, np.ascontiguousarray(picks, np.int64), places, lists, work)
-    entries, dictionary = int(lists.entry_bounds[-1]), int(lists.feature_bounds[-1])
-    return make(
-        lists._replace(
-            features=lists.features[:dictionary].copy(),
-            entries=lists.entries[:entries].copy(),
-            values=lists.values[:entries].copy(),
-        ).counted(),
-        features,
-        segments,
-        rows.texts.take(picks),
-        rows.scores[picks],
-        rows.notes.take(picks),
-        {name: column[picks] for name, column in rows.metrics.items()},
-        np.zeros(n, np.int32),
-        {name: strings.take(picks) for name, strings in rows.fields.items()},
-    )
-
-
-SCHEMA = Schema(
-    "candidates",
-    {
-        **strings("features", "names.blob", "names.bounds"),
-        **strings("segments", "segments.blob", "segments.bounds"),
-        **strings("candidates", "texts.blob", "texts.bounds"),
-        **strings("candidates", "notes.blob", "notes.bounds"),
-        "bounds": bounds("segments", "scores"),
-        "scores": Row("<f8", ("candidates",), (finite_if_any,)),
-        "seen": Row("<i4", ("candidates",)),
-        "metric:*": Row("<f8", ("candidates",), (finite_if_any,)),
-        **strings("strings", "fields.blob", "fields.bounds"),
-        "field:*": Row("<u4", ("candidates",), (below("strings"),)),
-        **LISTS,
-    },
-    {"width": int},
-    "make it again from the lists",
-    entries_fit,
-)
+        merged = pack(both, order, bounds, segments, places, features)
+        return self._trusted(*merged._replace(seen=np.concatenate([self.seen, fresh.seen])[order])).distinct()
 
 
 def _require_count(what: str, numbers: Reals, of: str, count: int) -> None:

@@ -13,8 +13,8 @@ from rampion.arrays import ends
 from rampion.errors import InputError
 from rampion.store import gaps
 from rampion.store.coded import Coded
-from rampion.store.lists import Rows
 from rampion.store.names import Names
+from rampion.store.rows import Rows
 from rampion.store.text import Texts
 
 

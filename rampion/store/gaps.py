@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rampion.arrays import Offsets, Reals, ends
-from rampion.store.lists import LARGEST_COUNT, Rows
+from rampion.store.lists import LARGEST_COUNT
 from rampion.store.names import Names
+from rampion.store.rows import Rows
 
 MARK = ":missing"
 

@@ -8,8 +8,8 @@ from itertools import pairwise
 import numpy as np
 
 from rampion.errors import InputError
-from rampion.store.lists import Rows
 from rampion.store.names import Labels
+from rampion.store.rows import Rows
 from rampion.store.text import Texts
 
 Group = tuple[str, int, int]

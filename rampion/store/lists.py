@@ -1,8 +1,7 @@
-"""Candidates as arrays: flat rows, as readers give them, and lists of segments, as kernels see them."""
+"""The features of candidates as arrays: lists of segments, as kernels see them."""
 
 from __future__ import annotations
 
-from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -10,27 +9,9 @@ from numpy.typing import NDArray
 
 from rampion.arrays import Ids, Offsets, Reals, ends
 from rampion.schema import Found, Row, below, bounds, pieces, reals, rising
-from rampion.store.coded import Fields
-from rampion.store.names import Names
-from rampion.store.text import Texts
 
 PIECE = 1 << 22  # entries compared at a time
 LARGEST_COUNT = 64  # a count stands as that many entries: 4 bytes each against 12 for an entry with its value
-
-
-class Rows(NamedTuple):
-    """Flat candidates with global feature ids, as a reader gives them: whole segments, features in any order."""
-
-    segments: Texts
-    bounds: Offsets
-    texts: Texts
-    entry_bounds: Offsets
-    ids: Ids
-    values: Reals
-    scores: Reals
-    notes: Texts
-    metrics: dict[str, Reals]
-    fields: Fields = MappingProxyType({})
 
 
 class Lists(NamedTuple):
@@ -58,6 +39,12 @@ class Lists(NamedTuple):
         """The most candidates of one segment."""
         return int(np.diff(self.bounds).max(initial=0))
 
+    def columns(self) -> tuple[Offsets, Offsets]:
+        """Where dense features stand: feature f of candidate i at dense[heads[i] + f * strides[i]]."""
+        lengths = np.diff(self.bounds)
+        heads = np.arange(self.bounds[-1]) + np.repeat((self.width - 1) * self.bounds[:-1], lengths)
+        return heads, np.repeat(lengths, lengths)
+
     def cuts(self, size: int | None = None) -> Offsets:
         """The first segments of parts of about so many values, and the end: work for threads, whoever they are."""
         sizes = self.entry_bounds[self.bounds[1:]] + self.width * self.bounds[1:]
@@ -80,11 +67,10 @@ class Lists(NamedTuple):
 
     def keep(self, kept: NDArray[np.bool_]) -> Lists:
         """The marked candidates only, and of every dictionary the features that they have."""
-        lengths, sizes = np.diff(self.bounds), np.diff(self.entry_bounds)
-        marks = np.empty(len(self.dense), bool)
-        heads = np.arange(len(kept)) + np.repeat((self.width - 1) * self.bounds[:-1], lengths)
+        sizes, marks = np.diff(self.entry_bounds), np.empty(len(self.dense), bool)
+        heads, strides = self.columns()
         for f in range(self.width):
-            marks[heads + f * np.repeat(lengths, lengths)] = kept
+            marks[heads + f * strides] = kept
         bounds, filled, entry_bounds = ends(kept)[self.bounds], np.repeat(kept, sizes), ends(sizes[kept])
         counts = np.diff(entry_bounds[bounds])
         places = self.entries[filled] + np.repeat(self.feature_bounds[:-1], counts)
@@ -105,9 +91,7 @@ class Lists(NamedTuple):
 
     def reordered(self, order: Offsets) -> Lists:
         """The same candidates, each list in another order of its own; order[i] is the candidate that comes to i."""
-        lengths = np.diff(self.bounds)
-        heads = np.arange(len(order)) + np.repeat((self.width - 1) * self.bounds[:-1], lengths)
-        strides, dense = np.repeat(lengths, lengths), np.empty_like(self.dense)
+        (heads, strides), dense = self.columns(), np.empty_like(self.dense)
         for f in range(self.width):
             dense[heads + f * strides] = self.dense[heads[order] + f * strides]
         counts = np.diff(self.entry_bounds)[order]
@@ -159,64 +143,6 @@ class Scratch(NamedTuple):
     def of(cls, lists: Lists) -> Scratch:
         features, candidates = lists.local_size, lists.longest
         return cls(np.empty(features), np.empty(features), *(np.empty(candidates) for _ in range(3)))
-
-
-def first_of_equals(
-    lists: Lists, texts: Texts, scores: Reals, seen: NDArray[np.int32]
-) -> tuple[NDArray[np.bool_], NDArray[np.int32]]:
-    """Which candidates are the first of their kind in their segment, and the latest iteration of each kind.
-
-    Equal candidates have equal scores under any weights, so those under random ones leave only likely pairs to compare.
-    """
-    owner = np.repeat(np.arange(len(lists.bounds) - 1), np.diff(lists.bounds))
-    words = Names().intern_all(_single_spaced(texts)) + len(texts) * owner
-    order = np.lexsort((scores, words))
-    opens = np.ones(len(texts), bool)
-    opens[1:] = (scores[order[1:]] != scores[order[:-1]]) | (words[order[1:]] != words[order[:-1]])
-    groups = np.cumsum(opens) - 1
-    first, rest = order[opens][groups], order
-    kept, seen = np.ones(len(texts), bool), seen.copy()
-    while len(rest := rest[(later := first != rest)]):
-        first, groups = first[later], groups[later]
-        equal = _same_features(lists, rest, first, owner)
-        kept[rest[equal]] = False
-        np.maximum.at(seen, first[equal], seen[rest[equal]])
-        rest, groups = rest[~equal], groups[~equal]
-        _, begins, groups = np.unique(groups, return_index=True, return_inverse=True)
-        first = rest[begins][groups]
-    return kept, seen
-
-
-def _single_spaced(texts: Texts) -> Texts:
-    """The texts with their words one blank apart."""
-    spaces = texts.blob == ord(" ")
-    if not (spaces[1:] & spaces[:-1]).any() and not np.isin(texts.blob, [9, 10, 11, 12, 13]).any():
-        return texts
-    return Texts.from_strings(" ".join(text.split()) for text in texts)
-
-
-def _same_features(lists: Lists, left: Offsets, right: Offsets, owner: Offsets) -> NDArray[np.bool_]:
-    """Whether candidates left[n] and right[n] of one segment have the same features, -0.0 being 0.0."""
-    starts, sizes = lists.bounds[owner[left]], np.diff(lists.bounds)[owner[left]]
-    same = np.ones(len(left), bool)
-    for f in range(lists.width):
-        column = lists.width * starts + f * sizes - starts
-        same &= lists.dense[column + left] == lists.dense[column + right]
-    counts = np.diff(lists.entry_bounds)
-    same &= counts[left] == counts[right]
-    filled = np.flatnonzero(same & (counts[left] > 0))
-    for some in np.array_split(filled, 1 + counts[left[filled]].sum() // PIECE):
-        lengths = counts[left[some]]
-        begins = np.cumsum(lengths) - lengths
-        here, there = (
-            np.arange(lengths.sum()) + np.repeat(lists.entry_bounds[side[some]] - begins, lengths)
-            for side in (left, right)
-        )
-        alike = lists.entries[here] == lists.entries[there]
-        if len(lists.values):
-            alike &= lists.values[here] == lists.values[there]
-        same[some] = np.logical_and.reduceat(alike, begins) if len(some) else True
-    return same
 
 
 def entries_fit(found: Found) -> str | None:

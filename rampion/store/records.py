@@ -19,8 +19,8 @@ from rampion.store import gaps, shapes
 from rampion.store.coded import Coded
 from rampion.store.columns import Columns
 from rampion.store.groups import grouped, groups_of
-from rampion.store.lists import Rows
 from rampion.store.names import Labels, Names
+from rampion.store.rows import Rows
 from rampion.store.text import Texts
 
 MISSING = {"", "na", "n/a", "nan", "null", "none"}  # cells of a table that say that nothing is known

@@ -17,8 +17,8 @@ from strategies import lists
 from rampion.errors import FormatError, InputError
 from rampion.formats import files, nbest
 from rampion.formats.files import Skipped
-from rampion.store.lists import Rows
 from rampion.store.names import Labels, Names
+from rampion.store.rows import Rows
 from rampion.store.text import Texts
 
 

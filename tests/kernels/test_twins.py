@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from strategies import arrays, random_store, stores
 from twins import both, same_bits, seeds
 
-from rampion.store.candidates import _Work
 from rampion.store.lists import Scratch
+from rampion.store.packing import Work
 
 SOFTNESSES = [-1.0, 0.0, 0.3, 1.0]
 
@@ -87,7 +87,7 @@ def test_pack(store, random):
             feature_bounds=np.zeros(len(store.bounds), np.int64), entries=np.zeros(room, np.uint32),
             entry_bounds=np.zeros(store.size + 1, np.int64), values=np.zeros(room),
         )  # fmt: skip
-        work = _Work(
+        work = Work(
             np.zeros(len(store.features), np.uint32), np.empty(room + 1, np.int64), np.empty(store.size, np.int64),
             np.empty(room, np.uint32), np.empty(room),
         )  # fmt: skip

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from rampion.store.candidates import Candidates
-from rampion.store.lists import Rows
 from rampion.store.names import Names
+from rampion.store.rows import Rows
 from rampion.store.text import Texts
 
 

@@ -8,9 +8,10 @@ import numpy as np
 from facts import name, word
 from hypothesis import strategies as st
 
-from rampion.store.candidates import Candidates, pack
+from rampion.store.candidates import Candidates
 from rampion.store.features import Features
-from rampion.store.lists import Rows
+from rampion.store.packing import pack
+from rampion.store.rows import Rows
 from rampion.store.text import Texts
 
 
@@ -48,7 +49,7 @@ def random_store(random, lengths, width, sparse, counts_only=False, fill=0.4, te
     )
     features = Features(Texts.from_strings([f"D{j}" for j in range(width)] + [f"s{j}" for j in range(sparse)]), width)
     same = np.arange(width + sparse, dtype=np.uint32)
-    return pack(rows, np.arange(n), bounds, rows.segments, same, features)
+    return Candidates(*pack(rows, np.arange(n), bounds, rows.segments, same, features))
 
 
 def arrays(random, size, ties=False):

@@ -25,8 +25,9 @@ from rampion.optim.mira import BatchMira
 from rampion.optim.solvers import Best, Cccp, Descent
 from rampion.optim.updates import Mira, Sgd
 from rampion.store.candidates import Candidates
-from rampion.store.lists import Rows, Scratch
+from rampion.store.lists import Scratch
 from rampion.store.names import Names
+from rampion.store.rows import Rows
 from rampion.store.text import References
 from rampion.training.recipes import RECIPES
 

@@ -28,8 +28,8 @@ from rampion.metrics.judging import Batch, Stakes
 from rampion.optim.solvers import Lbfgs, objective
 from rampion.protocols import Loss
 from rampion.store.candidates import Candidates
-from rampion.store.lists import Rows
 from rampion.store.names import Names
+from rampion.store.rows import Rows
 from rampion.store.text import Texts
 from rampion.training.recipes import RECIPES
 
