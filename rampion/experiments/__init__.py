@@ -147,10 +147,9 @@ def run(
 ) -> dict[str, list[Outcome]]:
     """The outcomes of every row, which are made in order or read back from OUT/rows."""
     outcomes: dict[str, list[Outcome]] = {}
-    runs = [(row, seed) for row in experiment.rows for seed in (seeds if row.settings.seeded else seeds[:1])]
-    kept = [out / "rows" / row.folder / f"seed-{seed}" / "outcome" for row, seed in runs]
-    missing, took = sum(not path.exists() for path in kept), list[float]()
-    for number, ((row, seed), path) in enumerate(zip(runs, kept, strict=True), 1):
+    runs = _runs(experiment, out, seeds)
+    missing, took = len(to_do(experiment, out, seeds)), list[float]()
+    for number, (row, seed, path) in enumerate(runs, 1):
         question = {**maker.asked(row), **asdict(row.settings)}
         if path.exists():
             outcome = Outcome.read(path, question)
@@ -164,6 +163,20 @@ def run(
             took.append(perf_counter() - begun)
         outcomes.setdefault(row.label, []).append(outcome)
     return outcomes
+
+
+def _runs(experiment: Experiment, out: Path, seeds: Sequence[int]) -> list[tuple[Row, int, Path]]:
+    """Every run of an experiment: the row, the seed, and the file of its outcome."""
+    return [
+        (row, seed, out / "rows" / row.folder / f"seed-{seed}" / "outcome")
+        for row in experiment.rows
+        for seed in (seeds if row.settings.seeded else seeds[:1])
+    ]
+
+
+def to_do(experiment: Experiment, out: Path, seeds: Sequence[int]) -> list[Row]:
+    """The rows of the runs that the folder does not have, once for every seed."""
+    return [row for row, _, path in _runs(experiment, out, seeds) if not path.exists()]
 
 
 def _left(took: Sequence[float], missing: int) -> str:

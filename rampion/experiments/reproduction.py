@@ -10,7 +10,7 @@ from typing import NamedTuple, TypedDict
 import numpy as np
 
 from rampion.errors import InputError
-from rampion.experiments import Experiment, Finding, Scatter, findings, results, run
+from rampion.experiments import Experiment, Finding, Scatter, findings, results, run, to_do
 from rampion.experiments.runners import Workshop
 from rampion.experiments.samples import Outcomes, shared
 from rampion.formats.files import replacing
@@ -42,6 +42,9 @@ def reproduce(
 ) -> Iterator[Reproduced]:
     """Every experiment in turn; its results are in the folder when it is yielded."""
     for experiment in chosen:
+        missing = to_do(experiment, out, seeds)
+        if told := shop.told(missing):
+            say(f"{experiment.name}, {len(missing)} runs: {told}")
         outcomes = run(experiment, out, seeds, shop, say)
         found = findings(experiment, outcomes)
         facts = shop.about | results(experiment, outcomes, found)

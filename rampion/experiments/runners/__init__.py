@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rampion.errors import RecipeError
 from rampion.experiments import Row
+from rampion.experiments.forecast import Load, sentence, speed
 from rampion.experiments.papers import gimpel_smith, wuebker
 from rampion.experiments.papers.gimpel_smith import Family, Tuning
 from rampion.experiments.papers.tillmann_zhang.binary import Theory, Training, Truth, prove
@@ -65,6 +66,38 @@ class Workshop:
             case _:
                 depends = sets.DEPENDS
         return {"corpus": self.stock.name, **{name: getattr(self.stock.scale, name) for name in depends}}
+
+    def told(self, rows: Sequence[Row]) -> str | None:
+        """What these runs take together, and what the test can tell; None if they decode nothing."""
+        whole = Load.joined(self.load(row) for row in rows)
+        if not whole.decoded:
+            return None
+        stock, scale = self.stock, self.stock.scale
+        lessons = any(isinstance(row.settings, Training | Truth | Dense | Staged | Flat | Filtered) for row in rows)
+        system = stock.system if lessons else stock.whole
+        found = speed(system, "fourteen", stock.threads, scale.beam)
+        return sentence(whole, found, stock.out)
+
+    def load(self, row: Row) -> Load:
+        """What a run of the row decodes and holds."""
+        match row.settings:
+            case Theory() | Family() | wuebker.Doubt():
+                return Load(0)
+            case Tuning() as tuning:
+                return tuned.load(self.stock, tuning)
+            case Spoken(_, tuning):
+                return tuned.load(self.stock, tuning)
+            case wuebker.Tuned() | wuebker.Curve() | wuebker.Effort() | wuebker.Trial() as settings:
+                return expected.load(self.stock, settings)
+            case Truth():
+                return Load(len(self.stock.lessons))
+            case Filtered(training=training):
+                return sets.load(self.stock, training)
+            case Training() as training:
+                return sets.load(self.stock, training)
+            case Flat() | Dense() | Staged() as settings:
+                return real.load(self.stock, settings)
+        raise RecipeError(f"{row.label}: there is no runner for {type(row.settings).__name__}")
 
     def make(self, row: Row, seed: int, folder: Path) -> Outcome:
         match row.settings:

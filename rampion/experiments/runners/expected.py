@@ -19,6 +19,7 @@ from rampion import console
 from rampion.apps.loops import Found, best_of
 from rampion.arrays import Reals
 from rampion.errors import RecipeError
+from rampion.experiments.forecast import Load
 from rampion.experiments.papers.wuebker import LARGER, RATES, RECIPES, STEPS, Curve, Effort, Learning, Trial, Tuned
 from rampion.experiments.runners.inputs import WORDS, Stock
 from rampion.experiments.runners.sets import bleu
@@ -68,6 +69,17 @@ def make(stock: Stock, settings: Settings, seed: int) -> Outcome:
             return effort(stock, learning)
         case Trial(learning):
             return trial(stock, learning)
+
+
+def load(stock: Stock, settings: Settings) -> Load:
+    """Lists of the training text, and a run of MERT for each step that is tried. Rows with one learning share both."""
+    dev, test, scale = len(stock.whole.corpus.dev), len(stock.whole.corpus.test), stock.scale
+    if settings.learning is None:
+        return Load(scale.decodings * dev + dev + test, scale.width * scale.decodings * dev)
+    count, learning = sentences(stock, settings.learning), settings.learning
+    rounds = scale.tried * scale.turns if isinstance(settings, Tuned) else 0
+    held = scale.width * max(count, scale.turns * dev)
+    return Load(count + rounds * dev + test, held, scale.width * count, shared=(named_(learning), str(rounds)))
 
 
 # Rows

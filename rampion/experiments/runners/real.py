@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rampion import console
+from rampion.experiments.forecast import Load
 from rampion.experiments.papers.tillmann_zhang.binary import Training
 from rampion.experiments.papers.tillmann_zhang.real import FLAT, SEVEN, Dense, Flat, Staged
 from rampion.experiments.runners import sets
@@ -32,6 +33,21 @@ OPTIONS = 20  # blocks of a source phrase: phrase scores rank bad ones low, so m
 SENTENCES = 1043  # dev sentences of Tillmann & Zhang
 SENTENCE = Bleu("raw")  # sentence BLEU, whose mean is dev BLEU (S2.5)
 FIRST, SECOND = "first", "second"  # the folders of the stages
+
+
+def load(stock: Stock, settings: Flat | Dense | Staged) -> Load:
+    """Dev is decoded to learn from it, dev and test again with the weights of every iteration."""
+    match settings:
+        case Staged(first, second):
+            return Load.joined(
+                sets.load(stock, one) if isinstance(one, Training) else load(stock, one) for one in (first, second)
+            )
+        case Dense(k=k, recipe=recipe):
+            rounds = stock.scale.decodings if recipe == "mert" else stock.scale.iterations
+        case Flat():
+            rounds = k = 1
+    dev, test = len(stock.system.corpus.dev), len(stock.system.corpus.test)
+    return Load(rounds * (2 * dev + test), k * rounds * dev, k * rounds * dev)
 
 
 def flat(stock: Stock, settings: Flat) -> Outcome:

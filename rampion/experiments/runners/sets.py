@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rampion import console
+from rampion.experiments.forecast import Load
 from rampion.experiments.papers.tillmann_zhang.binary import Training, Truth
 from rampion.experiments.runners.inputs import Stock
 from rampion.experiments.samples import BLEU, MEAN, TRAINING, Outcome, Settled
@@ -28,6 +29,14 @@ def oracle(stock: Stock, truth: Truth) -> Outcome:
     found = stock.decoder("P1", truth.reordering).truths(lessons.source, lessons.references, TRUTHS)
     texts = Texts.join([part.texts.take(part.bounds[:-1]) for part in found])
     return Outcome({"train": training(texts, lessons.references)})
+
+
+def load(stock: Stock, settings: Training) -> Load:
+    """Every iteration decodes the lessons, dev and test; sets keep the truths and all candidates."""
+    lessons, corpus = len(stock.lessons), stock.system.corpus
+    iterations = stock.scale.iterations
+    candidates = (TRUTHS + 1 + settings.k * iterations) * lessons
+    return Load(iterations * (lessons + len(corpus.dev or ()) + len(corpus.test or ())), candidates, candidates)
 
 
 def train(

@@ -10,12 +10,14 @@ import numpy as np
 
 from rampion.apps.inputs import changed
 from rampion.apps.loops import loop
+from rampion.experiments.forecast import Load
 from rampion.experiments.papers.gimpel_smith import COUNTS, Tuning
 from rampion.experiments.runners.inputs import Stock
 from rampion.experiments.runners.sets import bleu
 from rampion.experiments.samples import MEAN, Outcome
 from rampion.experiments.scales import Scale
 from rampion.store.features import Weights
+from rampion.training.policies import Replace
 from rampion.training.recipes import RECIPES, Recipe, looped
 
 if TYPE_CHECKING:
@@ -28,6 +30,16 @@ def depends(settings: Tuning) -> tuple[str, ...]:
     """The fields of the scale that a row depends on."""
     text = ("pairs", "held_out", *(["counts"] if COUNTS in settings.features else []))
     return (*text, "k", "decodings") if settings.recipe else text
+
+
+def load(stock: Stock, settings: Tuning) -> Load:
+    """A loop that decodes dev once more in every iteration, and merges its lists unless the recipe replaces them."""
+    dev, test = len(stock.whole.corpus.dev), len(stock.whole.corpus.test)
+    if not settings.recipe:
+        return Load(dev + test)
+    recipe = scaled(RECIPES[settings.recipe], stock.scale, dev)
+    held = recipe.k * dev * (1 if isinstance(recipe.policy, Replace) else recipe.iterations)
+    return Load((recipe.iterations + 1) * dev + test, held)
 
 
 def tune(stock: Stock, settings: Tuning, seed: int, folder: Path, system: Any = None) -> Outcome:

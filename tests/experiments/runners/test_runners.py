@@ -8,12 +8,14 @@ import shutil
 import numpy as np
 import pytest
 from command import good, rampion
+from rampion.decoder.block_decoder import BlockDecoder
 from rampion.decoder.text.corpus import Corpus
 from rampion.decoder.text.language import Language
 from scales import TINY
 
 from rampion.apps.inputs import changed
 from rampion.experiments import experiments
+from rampion.experiments.forecast import Load
 from rampion.experiments.papers import gimpel_smith
 from rampion.experiments.papers.gimpel_smith import Tuning
 from rampion.experiments.papers.tillmann_zhang.binary import Truth, table_5
@@ -101,6 +103,41 @@ def test_blocks_come_from_sentences_that_are_not_learnt_from(made):
     assert not set(lessons.train.source) & set(corpus.train.source)
 
 
+def test_what_it_takes_is_told_before_it_begins(made):
+    """Two iterations of 40 lessons, 20 sentences of dev and 20 of the test."""
+    _, (_, _, err) = made
+    (line,) = (line for line in err.splitlines() if " to decode" in line)
+    assert "tillmann-zhang/figure-2, 1 runs: 160 sentences to decode, about 1 min at " in line
+    assert err.index(line) < err.index("iteration 1: ")
+
+
+def test_the_predicted_decodings_are_those_of_the_loop(made, monkeypatch, tmp_path):
+    """A loop decodes dev in every iteration, and dev and test at the end."""
+    out, _ = made
+    monkeypatch.setitem(SCALES, "small", TINY)
+    shop = Workshop.open(out, "small", None, None, 1)
+    (row,) = (row for row in gimpel_smith.table_1.rows if row.label == "RAMPION")
+    load, decoded = shop.load(row), []
+    monkeypatch.setattr(BlockDecoder, "batch", counting(BlockDecoder.batch, decoded))
+    facts = shop.make(row, 1, tmp_path).facts
+    stopped = TINY.decodings - facts["iterations"]
+    assert sum(decoded) + stopped * len(shop.stock.whole.corpus.dev) == load.decoded
+
+
+def counting(batch, decoded):
+    def counted(decoder, segments, first, last):
+        decoded.append(last - first)
+        return batch(decoder, segments, first, last)
+
+    return counted
+
+
+def test_what_runs_share_is_counted_once():
+    one, two = Load(10, 5, 3, ("a",)), Load(7, 8, 1)
+    assert Load.joined([one, two, one, two]) == Load(24, 8, 5)
+    assert Load.joined([]) == Load(0)
+
+
 @pytest.mark.slow
 def test_a_row_is_not_run_again_and_not_mistaken_for_another(made, monkeypatch):
     out, (_, told, _) = made
@@ -108,6 +145,7 @@ def test_a_row_is_not_run_again_and_not_mistaken_for_another(made, monkeypatch):
     code, again, err = rampion("reproduce", "tillmann-zhang/figure-2", "--out", out)
     assert (code, again) == (0, told)
     assert "seed 1" not in err
+    assert "to decode" not in err
     monkeypatch.setitem(SCALES, "small", TINY._replace(iterations=3))
     assert "seed-1: was run with iterations 2, and 3 is asked for" in refused("tillmann-zhang/figure-2", "-o", out)
 
