@@ -21,7 +21,7 @@ from rampion.store.features import Weights
 from rampion.training.memory import gigabytes, resident
 
 CLOSE = 0.1  # the standard deviation of a drawn weight, as a share of its size
-BYTES = 450  # of a candidate in a list, its sparse features included: Europarl, pairs with lexical and reordering
+BYTES = 600  # of a candidate with pairs, lexical and reordering: 480 on Fisher, 750 on Europarl
 SAMPLE = 200  # sentences that are decoded to be timed
 
 

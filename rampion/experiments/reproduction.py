@@ -44,7 +44,7 @@ def reproduce(
     for experiment in chosen:
         missing = to_do(experiment, out, seeds)
         if told := shop.told(missing):
-            say(f"{experiment.name}, {len(missing)} runs: {told}")
+            say(f"{experiment.name}, {len(missing)} run{'s' * (len(missing) > 1)}: {told}")
         outcomes = run(experiment, out, seeds, shop, say)
         found = findings(experiment, outcomes)
         facts = shop.about | results(experiment, outcomes, found)

@@ -107,7 +107,7 @@ def test_what_it_takes_is_told_before_it_begins(made):
     """Two iterations of 40 lessons, 20 sentences of dev and 20 of the test."""
     _, (_, _, err) = made
     (line,) = (line for line in err.splitlines() if " to decode" in line)
-    assert "tillmann-zhang/figure-2, 1 runs: 160 sentences to decode, about 1 min at " in line
+    assert "tillmann-zhang/figure-2, 1 run: 160 sentences to decode, about 1 min at " in line
     assert err.index(line) < err.index("iteration 1: ")
 
 
