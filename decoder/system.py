@@ -153,8 +153,8 @@ class System(Parts):
             sides = words(0), words(1)
             if not whole:
                 sides = sides[0].take(rows), sides[1].take(rows)
-            points = _aligned(train, sides, rows, str(corpus), home, threads, watch)
-            extract.build(*sides, points, settings.rules, threads=threads, watch=told).write(path)
+            points, lexicon = _aligned(train, sides, rows, str(corpus), home, threads, watch)
+            extract.build(*sides, points, settings.rules, lexicon=lexicon, threads=threads, watch=told).write(path)
 
         blocks = _kept(home / BLOCKS, BlockSet.read, extracted)
         return cls(settings, blocks, model, replace(text, train=train))
@@ -162,7 +162,7 @@ class System(Parts):
     def alignment(self, source: Tokenised, target: Tokenised, folder: FilePath) -> Alignment:
         """The alignment that the blocks were made with: the corpus's own, or that of the folder of the system."""
         train, home = self.corpus.train, Path(folder)
-        return _aligned(train, (source, target), np.arange(len(train)), "the corpus", home, None, _nobody)
+        return _aligned(train, (source, target), np.arange(len(train)), "the corpus", home, None, _nobody).alignment
 
 
 def _nobody(stage: str, done: int, total: int) -> None:
@@ -187,22 +187,25 @@ def _aligned(
     home: Path,
     threads: int | None,
     watch: Watch,
-) -> Alignment:
-    """The alignment of the pairs from these rows: the one that the corpus gives, or else one that is made and kept."""
+) -> align.Aligned:
+    """The alignment of the pairs from these rows: the one that the corpus gives, or else one that is made and kept.
+
+    With a new one comes the Model 1 that was trained for it.
+    """
     source, target = sides
     lengths = source.lengths, target.lengths
     if train.links is not None:
         numbered = zip((rows + 1).tolist(), map(str.strip, train.links), strict=True)
-        return links.parsed(numbered, f"the alignment in {corpus}", lengths)
+        return align.Aligned(links.parsed(numbered, f"the alignment in {corpus}", lengths))
     if (path := home / LINKS).exists():
-        return links.read(path, lengths)
+        return align.Aligned(links.read(path, lengths))
     rounds = count(1)
 
     def told(_: align.Round) -> None:
         watch("aligning", next(rounds), sum(align.ROUNDS))
 
-    found = align.align(source, target, threads=threads, watch=told)
-    links.write(path, found)
+    found = align.aligned(source, target, threads=threads, watch=told)
+    links.write(path, found.alignment)
     return found
 
 

@@ -140,6 +140,7 @@ class Aligner:
     bounds: Offsets
     words: Ids
     directions: tuple[Direction, Direction]
+    model1: Lexicon | None = None  # p(source word | target word) before the rounds of the HMM; it is not saved
 
     @classmethod
     def train(
@@ -159,7 +160,9 @@ class Aligner:
                     directions = better[0][0], better[1][0]
                     if watch:
                         watch(Round(model, number, better[0][1], better[1][1]))
-            return cls(left.names, right.names, *_pruned(*table, directions))
+                if not hmm:
+                    lexicon = corpus.lexicon(directions[1])
+            return cls(left.names, right.names, *_pruned(*table, directions), lexicon)
 
     def align(
         self, source: Texts | Tokenised, target: Texts | Tokenised, *, method: str = METHODS[-1],
@@ -198,24 +201,39 @@ class Aligner:
         return cls(sources, targets, arrays["bounds"], arrays["words"], (directions[0], directions[1]))
 
 
+class Aligned(NamedTuple):
+    """An alignment, and the Model 1 that was trained on the way: p(source word | target word), with the texts' ids."""
+
+    alignment: Alignment
+    model1: Lexicon | None = None
+
+
+def aligned(
+    source: Texts | Tokenised, target: Texts | Tokenised, *, method: str = METHODS[-1],
+    rounds: tuple[int, int] = ROUNDS, threads: int | None = None, watch: Watch | None = None,
+) -> Aligned:  # fmt: skip
+    """Train an aligner on parallel texts, and align the same texts with it."""
+    source, target = Tokenised.of(source), Tokenised.of(target)
+    aligner = Aligner.train(source, target, rounds=rounds, threads=threads, watch=watch)
+    return Aligned(aligner.align(source, target, method=method, threads=threads), aligner.model1)
+
+
 def align(
     source: Texts | Tokenised, target: Texts | Tokenised, *, method: str = METHODS[-1],
     rounds: tuple[int, int] = ROUNDS, threads: int | None = None, watch: Watch | None = None,
 ) -> Alignment:  # fmt: skip
-    """Train an aligner on parallel texts, and align the same texts with it."""
-    source, target = Tokenised.of(source), Tokenised.of(target)
-    aligner = Aligner.train(source, target, rounds=rounds, threads=threads, watch=watch)
-    return aligner.align(source, target, method=method, threads=threads)
+    """The alignment of parallel texts, by an aligner that is trained on them."""
+    return aligned(source, target, method=method, rounds=rounds, threads=threads, watch=watch).alignment
 
 
-def model1(given: Words, said: Words, *, rounds: int = 5, threads: int | None = None) -> Lexicon:
+def model1(given: Words, said: Words, *, rounds: int = ROUNDS[0], threads: int | None = None) -> Lexicon:
     """IBM Model 1: p(word of `said` | word of `given`), with the ids of the two sides."""
     with _corpus(given, said, threads) as corpus:
-        bounds, words = corpus.tabulate()
+        corpus.tabulate()
         direction = corpus.begin(False)
         for _ in range(rounds):
             ((direction, _),) = corpus.improved([direction], hmm=False)
-    return Lexicon(bounds, words, direction.probs[:-1], direction.null)
+        return corpus.lexicon(direction)
 
 
 class _Corpus:
@@ -285,6 +303,15 @@ class _Corpus:
         """The direction, with null probabilities for unseen words, too."""
         unseen = max(0, self.sizes[not one.flipped] - len(one.null))
         return replace(one, null=np.concatenate([one.null, np.full(unseen, FLOOR, np.float32)]))
+
+    def lexicon(self, one: Direction) -> Lexicon:
+        """The table of a direction, with a row for each word of the side of its states."""
+        probs, null = one.probs[:-1], one.null
+        if not one.flipped:
+            return Lexicon(self.bounds, self.words, probs, null)
+        owners = np.repeat(np.arange(self.sizes[0], dtype=np.uint32), np.diff(self.bounds))
+        order = np.argsort(self.words, kind="stable")
+        return Lexicon(bounds_of(np.bincount(self.words, minlength=self.sizes[1])), owners[order], probs[order], null)
 
     def improved(self, directions: Sequence[Direction], *, hmm: bool) -> list[tuple[Direction, float]]:
         """One round of EM: improved directions, and their log-likelihood per word before the round.

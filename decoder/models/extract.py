@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tempfile
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -103,9 +103,13 @@ class Spans(NamedTuple):
 
 def build(
     source: Texts | Tokenised, target: Texts | Tokenised, alignment: Alignment, settings: Settings | None = None, *,
-    threads: int | None = None, watch: Watch | None = None,
+    lexicon: Lexicon | None = None, threads: int | None = None, watch: Watch | None = None,
 ) -> BlockSet:  # fmt: skip
-    """Extract the blocks of texts that are aligned line by line. Threads are for Model 1, and change no bit."""
+    """Extract the blocks of texts that are aligned line by line.
+
+    The lexicon is that of Model 1, which is trained here if an aligner of the same texts has not done so. Threads are
+    for that, and change no bit.
+    """
     settings = settings or Settings()
     vocabularies = Vocabularies.special()
     texts = Tokenised.of(source), Tokenised.of(target)
@@ -114,7 +118,9 @@ def build(
         if len(names) > WORDS:
             raise InputError(f"the {side} side has {len(names)} different words; at most {WORDS} have feature keys")
     text = AlignedText(sides[0], sides[1], alignment, settings, watch)
-    lexicon = model1(sides[1], sides[0], threads=threads)
+    if lexicon is None:
+        given, said = (Words(own.words, own.bounds) for own in (texts[1], texts[0]))
+        lexicon = model1(given, said, threads=threads)
     kept, tables = text.counted(vocabularies)
     ordered, places = sorted_sides(vocabularies, tables, kept.pairs)
     kept = kept.renamed(places).best(settings.top)
@@ -122,7 +128,7 @@ def build(
     for column, total in enumerate((kept.target_totals, kept.source_totals)):
         values[:, column] = np.log(kept.counts / total)
     text.weigh(kept, tables, places, values[:, 2:4], values[:, 5:])
-    values[:, 4] = generated(ordered, kept.pairs, lexicon)
+    values[:, 4] = generated(_renumbered(ordered, vocabularies, sides, texts), kept.pairs, lexicon)
     meta = {
         "settings": asdict(settings),
         "text": fingerprint(
@@ -133,6 +139,18 @@ def build(
     }
     moves = jumps.estimate(sides[0], sides[1], alignment, len(vocabularies.source))
     return BlockSet(vocabularies, assembled(ordered, kept.pairs, kept.counts, values), moves, meta)
+
+
+def _renumbered(
+    phrases: tuple[Side, Side], vocabularies: Vocabularies, sides: Sequence[Words], texts: Sequence[Tokenised]
+) -> tuple[Side, Side]:
+    """The phrases with the words' ids in the texts, which are those of the lexicon."""
+    found = []
+    for phrase, names, side, own in zip(phrases, vocabularies, sides, texts, strict=True):
+        ids = np.zeros(len(names), np.uint32)
+        ids[side.words] = own.words
+        found.append(phrase._replace(words=ids[phrase.words]))
+    return found[0], found[1]
 
 
 def generated(sides: tuple[Side, Side], pairs: tuple[Ids, Ids], lexicon: Lexicon) -> Smalls:

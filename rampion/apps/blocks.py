@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rampion.apps.texts import links_of, texts_of
+from rampion.apps.texts import aligned, texts_of
 from rampion.console import progress
 from rampion.decoder.models.blocks import COLUMNS, BlockSet
 from rampion.decoder.models.extract import Settings, build
@@ -61,9 +61,9 @@ def blocks(task: BlocksTask) -> BlockSet:
         raise RecipeError("expected a folder or two files of text, and --out FILE; or one file of blocks to look into")
     settings = Settings(task.longest, not task.tight, task.least, task.top, task.ratio, task.mixing)
     source, target, own = texts_of(task.paths, task.pair)
-    links = links_of(source, target, task.align or own, task.threads)
+    links, lexicon = aligned(source, target, task.align or own, task.threads)
     with progress() as watch:
-        found = build(source, target, links, settings, threads=task.threads, watch=watch)
+        found = build(source, target, links, settings, lexicon=lexicon, threads=task.threads, watch=watch)
     found.write(task.out)
     return found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from rampion.apps.texts import links_of, texts_of
+from rampion.apps.texts import aligned, texts_of
 from rampion.console import progress
 from rampion.decoder.features.counts import Chosen, CountFeatures, Settings
 from rampion.errors import RecipeError
@@ -36,7 +36,7 @@ def counts(task: CountsTask) -> dict[str, list[Chosen]]:
             "expected a folder or two files of text, and --out FILE; or one file of features to look into"
         )
     source, target, own = texts_of(task.paths, task.pair)
-    links = links_of(source, target, task.align or own, task.threads)
+    links = aligned(source, target, task.align or own, task.threads).alignment
     with progress() as watch:
         found = CountFeatures.choose(source, target, links, task.settings, watch)
     found.write(task.out)

@@ -10,7 +10,7 @@ from rampion.console import progress
 from rampion.store.text import Texts
 
 if TYPE_CHECKING:
-    from rampion.decoder.alignment.links import Alignment
+    from rampion.decoder.alignment.align import Aligned
 
 
 def texts_of(paths: list[str], pair: str | None) -> tuple[Texts, Texts, str | None]:
@@ -31,18 +31,18 @@ def texts_of(paths: list[str], pair: str | None) -> tuple[Texts, Texts, str | No
     return source, target, None
 
 
-def links_of(source: Texts, target: Texts, path: str | None, threads: int | None) -> Alignment:
-    """The word alignment of the file, or a new one."""
+def aligned(source: Texts, target: Texts, path: str | None, threads: int | None) -> Aligned:
+    """The word alignment of the file, or a new one with the Model 1 that was trained for it."""
     from rampion.decoder.alignment import align, links
 
     if path is None:
         rounds = count(1)
         with progress() as watch:
-            return align.align(
+            return align.aligned(
                 source,
                 target,
                 threads=threads,
                 watch=lambda _: watch("aligning", next(rounds), sum(align.ROUNDS)),
             )
     lengths = links.lengths_of(source), links.lengths_of(target)
-    return links.read(path, lengths)
+    return align.Aligned(links.read(path, lengths))

@@ -7,7 +7,7 @@ import shutil
 import numpy as np
 import pytest
 from rampion.decoder.alignment.links import Alignment
-from rampion.decoder.models import kneser
+from rampion.decoder.models import extract, kneser
 from rampion.decoder.models.extract import build
 from rampion.decoder.search.states import MON
 from rampion.decoder.system import BLOCKS, LINKS, MODEL, SETTINGS, Settings, System
@@ -103,6 +103,12 @@ def test_an_interruption_leaves_whole_files_only(corpus, made, tmp_path, stage):
     )
     System.prepare(corpus, tmp_path / "stopped")
     assert all((tmp_path / "stopped" / name).read_bytes() == (made / name).read_bytes() for name in FILES)
+
+
+def test_model_1_is_trained_once(corpus, made, tmp_path, monkeypatch):
+    monkeypatch.setattr(extract, "model1", lambda *_, **__: pytest.fail("the aligner has trained it already"))
+    System.prepare(corpus, tmp_path / "system")
+    assert (tmp_path / "system" / BLOCKS).read_bytes() == (made / BLOCKS).read_bytes()
 
 
 def test_the_alignment_of_a_corpus_is_used(tmp_path):

@@ -68,7 +68,7 @@ class Stock:
     @cached_property
     def counts(self) -> Any:
         """Count features of all sentences, in the paper's proportions of kinds (S9.3)."""
-        from rampion.apps.texts import links_of, texts_of
+        from rampion.apps.texts import aligned, texts_of
         from rampion.decoder.features.counts import CountFeatures, Settings
         from rampion.decoder.system import LINKS
 
@@ -76,7 +76,7 @@ class Stock:
         if not path.exists():
             _ = self.whole
             source, target, own = texts_of([str(self.text)], self.pair)
-            links = links_of(source, target, own or str(home / LINKS), self.threads)
+            links = aligned(source, target, own or str(home / LINKS), self.threads).alignment
             full = Settings()
             kinds = ("pairs", "unigrams", "bigrams", "trigrams", "triggers")
             whole = sum(getattr(full, kind) for kind in kinds)

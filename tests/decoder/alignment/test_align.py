@@ -17,6 +17,7 @@ from rampion.decoder.alignment import align as aligning
 from rampion.decoder.alignment.align import Aligner, Pairs, align, model1
 from rampion.decoder.alignment.links import METHODS, Alignment, Words, compare, external, read, symmetrise
 from rampion.decoder.alignment.links import write as write_points
+from rampion.decoder.text.tokenised import Tokenised
 from speeds import examples
 
 from rampion.errors import FormatError, InputError, RecipeError, StoreError
@@ -281,6 +282,19 @@ def test_threads_and_shards_never_change_a_bit(monkeypatch):
     for left, right in zip(one.directions, two.directions, strict=True):
         same_bits((left.probs, left.null, left.jumps), (right.probs, right.null, right.jumps))
     assert one.align(source, target, threads=1) == two.align(source, target, threads=2)
+
+
+PHRASES = st.lists(st.sampled_from(["a", "b", "c", "d", "</s>"]), max_size=6).map(" ".join)
+
+
+@given(st.lists(st.tuples(PHRASES, PHRASES), min_size=1, max_size=6))
+def test_the_model_1_of_an_aligner_is_that_of_blocks(pairs):
+    long = " ".join(["a", "z"] * aligning.LONGEST)
+    source, target = (Tokenised.of(side) for side in texts_of([*pairs, (long, "a b")]))
+    found = Aligner.train(source, target, rounds=(3, 1), threads=1).model1
+    alone = model1(Words(target.words, target.bounds), Words(source.words, source.bounds), rounds=3, threads=1)
+    same_bits(found, alone)
+    assert len(found.null) == len(source.names)
 
 
 def test_an_aligner_comes_back_from_its_file_and_meets_new_words(tmp_path):

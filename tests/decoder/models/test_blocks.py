@@ -22,6 +22,7 @@ from rampion.decoder._reference import extract as reference_extract
 from rampion.decoder._reference import lexical as reference_lexical
 from rampion.decoder._reference import match as reference_match
 from rampion.decoder._reference import phrases as reference_phrases
+from rampion.decoder.alignment import align
 from rampion.decoder.alignment.align import FLOOR, Lexicon, model1
 from rampion.decoder.alignment.links import Alignment, Words
 from rampion.decoder.models import extract, jumps
@@ -392,6 +393,15 @@ def test_more_words_than_keys_can_tell_apart_are_refused(monkeypatch):
     monkeypatch.setattr(extract, "WORDS", 7)
     with pytest.raises(InputError, match="the target side has 9 different words; at most 7 have feature keys"):
         build(SOURCE, TARGET, LINKS)
+
+
+def test_words_of_pairs_that_are_too_long_to_align_have_the_least_probability():
+    long = " ".join(["a"] * align.LONGEST + ["new"])
+    texts = [Texts.from_strings([long, "a"]), Texts.from_strings(["b c", "b"])]
+    found = build(*texts, Alignment.of([[(align.LONGEST, 1)], [(0, 0)]]), threads=1)
+    rows = {found.text(block): found.blocks.values[block] for block in range(2, len(found.blocks.counts))}
+    value = dict(zip(found.blocks.columns, rows["new", "c"].tolist(), strict=True))["ModelOne"]
+    assert value == pytest.approx(math.log((FLOOR + FLOOR) / 2))
 
 
 @pytest.mark.parametrize("texts", [[], [""], ["", "a b"]])
