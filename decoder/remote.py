@@ -7,7 +7,6 @@ hash. A worker caches the decoder that it has opened until it is asked for anoth
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from os import PathLike
@@ -31,7 +30,7 @@ from rampion.decoder.search.states import Reordering
 from rampion.arrays import KeyRow, Reals, fingerprint
 from rampion.errors import RecipeError, StoreError
 from rampion.executors import Coordinator, Job, Task, shards
-from rampion.executors.tasks import kept
+from rampion.executors.tasks import Latest, kept
 from rampion.formats import container
 from rampion.formats.files import Origin
 from rampion.schema import Found, Row, Schema, bounds, not_negative, reals, spans, strings, utf8
@@ -274,26 +273,26 @@ class Spread:
 
 def listed(files: Files, settings: Settings, span: Span, out: Path) -> None:
     """The k best derivations of a shard."""
-    opened = kept(out, _Shelf).opened(files, settings)
+    opened = _opened(files, settings, out)
     decoder, weights = opened.decoder.only(*span), opened.weights(files)
     _write(out, decoder.listed(opened.text(files)[0], weights, settings["k"]))
 
 
 def truths(files: Files, settings: Settings, span: Span, out: Path) -> None:
     """The derivations of highest BLEU of a shard."""
-    opened = kept(out, _Shelf).opened(files, settings)
+    opened = _opened(files, settings, out)
     _write(out, opened.plain.only(*span).truths(*opened.text(files), settings["best"]))
 
 
 def bags(files: Files, settings: Settings, span: Span, out: Path) -> None:
     """A random block of every span of a shard."""
-    opened = kept(out, _Shelf).opened(files, settings)
+    opened = _opened(files, settings, out)
     _write(out, opened.plain.only(*span).bags(opened.text(files)[0], settings["seed"]))
 
 
 def best(files: Files, settings: Settings, span: Span, out: Path) -> None:
     """The best translations of a shard."""
-    opened = kept(out, _Shelf).opened(files, settings)
+    opened = _opened(files, settings, out)
     said = opened.decoder.only(*span).best(opened.text(files)[0], opened.weights(files))
     container.write(out, SAID.kind, _packed("text", said), {}, durable=False)
 
@@ -315,51 +314,38 @@ class _Opened:
         self.decoder: BlockDecoder | LargeDecoder = self.plain
         if "counts" in files:
             self.decoder = LargeDecoder(self.plain, CountFeatures.read(files["counts"]), settings["n"])
-        self.lock = threading.Lock()
-        self._texts: dict[str, tuple[Texts, References]] = {}
-        self._weights: dict[str, Keyed] = {}
+        self._text, self._weights = Latest[tuple[Texts, References]](), Latest[Keyed]()
 
     def text(self, files: Files) -> tuple[Texts, References]:
         """The source text and the references."""
-        with self.lock:
-            if (name := files["text"].name) not in self._texts:
-                self._texts.clear()
-                arrays, _ = container.read(files["text"], TEXTS)
-                source = _unpacked("source", arrays)
-                references = References(source, np.arange(len(source) + 1))
-                if "reference_of" in arrays:
-                    references = References(_unpacked("reference", arrays), arrays["reference_of"])
-                self._texts[name] = source, references
-            return self._texts[name]
+
+        def read() -> tuple[Texts, References]:
+            arrays, _ = container.read(files["text"], TEXTS)
+            source = _unpacked("source", arrays)
+            if "reference_of" in arrays:
+                return source, References(_unpacked("reference", arrays), arrays["reference_of"])
+            return source, References(source, np.arange(len(source) + 1))
+
+        return self._text.get(files["text"].name, read)
 
     def weights(self, files: Files) -> Keyed:
         """Those of the file; their model is made once, before others ask for it."""
-        with self.lock:
-            if (name := files["weights"].name) not in self._weights:
-                self._weights.clear()
-                arrays, meta = container.read(files["weights"], WEIGHTS)
-                weights = Keyed(Keys.weighed(arrays["slots"].view(SLOT), meta["size"]), meta["own"])
-                self.plain.model(weights)
-                self._weights[name] = weights
-            return self._weights[name]
+
+        def read() -> Keyed:
+            arrays, meta = container.read(files["weights"], WEIGHTS)
+            weights = Keyed(Keys.weighed(arrays["slots"].view(SLOT), meta["size"]), meta["own"])
+            self.plain.model(weights)
+            return weights
+
+        return self._weights.get(files["weights"].name, read)
 
 
-class _Shelf:
-    """The cache of a process: the last decoder, by the names of its files and its settings."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.open = dict[str, _Opened]()  # one entry at most
-
-    def opened(self, files: Files, settings: Settings) -> _Opened:
-        own = {role: files[role].name for role in ("blocks", "lm", "counts", "pairs") if role in files}
-        facts = {name: value for name, value in settings.items() if name not in ("k", "best", "seed")}
-        key = json.dumps([own, facts], sort_keys=True)
-        with self.lock:
-            if key not in self.open:
-                self.open.clear()  # free the memory before the next one is opened
-                self.open[key] = _Opened(files, settings)
-            return self.open[key]
+def _opened(files: Files, settings: Settings, out: Path) -> _Opened:
+    """The decoder of these files and settings, which the process keeps until it is asked for another one."""
+    own = {role: files[role].name for role in ("blocks", "lm", "counts", "pairs") if role in files}
+    facts = {name: value for name, value in settings.items() if name not in ("k", "best", "seed")}
+    last = kept(out, Latest[_Opened])
+    return last.get(json.dumps([own, facts], sort_keys=True), lambda: _Opened(files, settings))
 
 
 def _criterion(facts: Mapping[str, Any]) -> Oracle:

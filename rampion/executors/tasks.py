@@ -16,7 +16,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from rampion import __version__, _kernels
 from rampion.errors import InputError, RampionError
@@ -111,6 +111,22 @@ def kept(out: Path, make: Callable[[], T]) -> T:
             shelf[make] = make()
         found: T = shelf[make]
         return found
+
+
+class Latest(Generic[T]):
+    """The last value that was made, by its name; it is dropped before the next one is made, so memory holds one."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known = dict[str, T]()
+
+    def get(self, name: str, make: Callable[[], T]) -> T:
+        """The value of this name; other threads wait while it is made."""
+        with self._lock:
+            if name not in self._known:
+                self._known.clear()
+                self._known[name] = make()
+            return self._known[name]
 
 
 def forget(folder: Path) -> None:

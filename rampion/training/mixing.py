@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from rampion.arrays import Ids, Reals, Singles
 from rampion.errors import StoreError
 from rampion.executors import Coordinator, Job, Task
-from rampion.executors.tasks import kept
+from rampion.executors.tasks import Latest, kept
 from rampion.formats import container
 from rampion.losses.ranking import PackedLoss
 from rampion.optim import online_sgd
@@ -207,7 +207,7 @@ class _Shelf:
 
     shards: dict[int, _Shard] = field(default_factory=dict)
     parts: dict[str, Part] = field(default_factory=dict)
-    latest: tuple[str, Numbers] = ("", Numbers.none())
+    latest: Latest[Numbers] = field(default_factory=Latest)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def take(self, inputs: Mapping[str, Path], settings: Mapping[str, Any], span: tuple[int, int], out: Path) -> _Shard:
@@ -235,8 +235,9 @@ class _Shelf:
 
     def numbers(self, path: Path) -> Numbers:
         """Those of the file, in memory: shards have them in common."""
-        with self.lock:
-            if self.latest[0] != path.name:
-                arrays, meta = container.read(path, NUMBERS)
-                self.latest = path.name, Numbers(arrays["places"].copy(), meta["awake"], arrays["foreign"].copy())
-            return self.latest[1]
+
+        def read() -> Numbers:
+            arrays, meta = container.read(path, NUMBERS)
+            return Numbers(arrays["places"].copy(), meta["awake"], arrays["foreign"].copy())
+
+        return self.latest.get(path.name, read)

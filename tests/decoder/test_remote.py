@@ -184,19 +184,19 @@ def test_status_of_what_is_no_run(tmp_path):
     shutil.rmtree(tmp_path)
 
 
-def test_what_was_asked_before_a_decoder_that_cannot_be_opened_is_opened_again(monkeypatch):
+def test_what_was_asked_before_a_decoder_that_cannot_be_opened_is_opened_again(monkeypatch, tmp_path):
     def opened(files, settings):
         if settings["options"] == 0:
             raise StoreError("damaged")
         return settings
 
     monkeypatch.setattr(rooms, "_Opened", opened)
-    shelf = rooms._Shelf()
-    first = shelf.opened({}, {"options": 1})
-    assert shelf.opened({}, {"options": 1, "k": 7}) is first
+    out = tmp_path / "results" / "1"
+    first = rooms._opened({}, {"options": 1}, out)
+    assert rooms._opened({}, {"options": 1, "k": 7}, out) is first
     with pytest.raises(StoreError):
-        shelf.opened({}, {"options": 0})
-    assert shelf.opened({}, {"options": 1}) == {"options": 1}
+        rooms._opened({}, {"options": 0}, out)
+    assert rooms._opened({}, {"options": 1}, out) == {"options": 1}
 
 
 def test_blocks_and_model_that_were_read_from_files_are_not_written_again(tmp_path, monkeypatch):
