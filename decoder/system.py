@@ -105,6 +105,16 @@ class System(Parts):
 
     corpus: Corpus
 
+    @property
+    def dev(self) -> Parallel:
+        """The text to tune on."""
+        return self.corpus.needed("dev")
+
+    @property
+    def test(self) -> Parallel:
+        """The text to test on."""
+        return self.corpus.needed("test")
+
     @classmethod
     def prepare(
         cls,
@@ -120,10 +130,8 @@ class System(Parts):
         """
         settings, watch = settings or Settings(), progress or _nobody
         text = Corpus.load(corpus, settings.pair)
-        for name, part in (("train", text.train), ("dev", text.dev), ("test", text.test)):
-            if not part:
-                files = " and ".join(f"{name}.{language}" for language in text.languages)
-                raise InputError(f"{corpus}: has no {name} text; expected sentences in {files}")
+        for name in ("train", "dev", "test"):
+            text.needed(name, str(corpus))
         home = _settled(Path(folder), settings, text)
 
         @cache

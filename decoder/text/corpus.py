@@ -99,6 +99,14 @@ class Corpus:
         parts = (("train", self.train), ("dev", self.dev), ("test", self.test))
         return ((name, part) for name, part in parts if part is not None)
 
+    def needed(self, name: str, where: str = "the corpus") -> Parallel:
+        """The part of this name. Raise InputError if it has no sentences."""
+        part = dict(self.parts).get(name)
+        if not part:
+            files = " and ".join(f"{name}.{language}" for language in self.languages)
+            raise InputError(f"{where}: has no {name} text; expected sentences in {files}")
+        return part
+
     def sizes(self) -> list[Size]:
         """The sizes of each part and language. Several translations of a part are counted together."""
         found = []

@@ -53,7 +53,6 @@ FEATURES = "pairs,lexical,reordering"  # learnt on top
 STRETCHES, LISTED, STEPS, AGAIN = 4, 30, 35, 4  # parts of the text, candidates, steps of Rprop, decodings afterwards
 SHOWN = 12  # strongest features
 HEARD = "\n  BLEU of dev at every decoding:"
-NOTHING = Parallel(Texts.from_strings([]), (Texts.from_strings([]),))
 FREE = ("threads", "corpus", "system", "source", "refs", "weights")  # may change when a tour goes on
 
 
@@ -188,12 +187,12 @@ class Tour:
     @property
     def dev(self) -> Parallel:
         """The text to tune on."""
-        return self.written.dev or NOTHING
+        return self.written.needed("dev")
 
     @property
     def test(self) -> Parallel:
         """The text to compare on."""
-        return self.written.test or NOTHING
+        return self.written.needed("test")
 
     @cached_property
     def corpus(self) -> Path:

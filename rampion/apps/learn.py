@@ -216,11 +216,11 @@ class Course:
 
     @property
     def dev(self) -> Parallel:
-        return self.system.corpus.dev or self.system.corpus.train
+        return self.system.dev
 
     @property
     def test(self) -> Parallel:
-        return self.system.corpus.test or self.system.corpus.train
+        return self.system.test
 
     def decoder(self, system: Parts, features: str) -> BlockDecoder:
         """A decoder of a system, or of the parts of one."""

@@ -153,8 +153,8 @@ def _train(task: TrainTask, show: Show) -> Trained:
 
 def _text(made: System, policy: RelevantSets, pairs: int | None) -> Text:
     """The text of a system to learn from, to choose the iteration, and to judge."""
-    parts = {"train": made.corpus.train, "dev": made.corpus.dev, "test": made.corpus.test}
-    lines = {name: Lines(part.source, part.references) for name, part in parts.items() if part}
+    parts = {"train": made.corpus.train, "dev": made.dev, "test": made.test}
+    lines = {name: Lines(part.source, part.references) for name, part in parts.items()}
     text = Text(lines[policy.text], lines["dev"], lines["test"])
     return text._replace(learn=text.learn.first(pairs or len(text.learn.source)))
 

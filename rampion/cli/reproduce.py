@@ -13,8 +13,8 @@ from rampion.cli import options as opt
 from rampion.cli.panels import EXPERIMENTS
 
 if TYPE_CHECKING:
-    from rampion.experiments import Experiment
-    from rampion.experiments.reproduction import Reproduced, RowResult
+    from rampion.experiments import Experiment, RowResult
+    from rampion.experiments.reproduction import Reproduced
 
 EXAMPLE = """
 [bold]Examples[/bold]

@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from statistics import median
 from time import perf_counter
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypedDict
 
 from rampion.errors import RecipeError
 from rampion.experiments.claims import Above, Claim, Judged, Near, Unbeaten, Verdict, powered, together
@@ -108,10 +108,53 @@ class Finding(NamedTuple):
     verdict: Verdict
 
 
+class RowResult(TypedDict):
+    """A row: its label and settings, the paper's numbers, ours with their intervals, and what each run left."""
+
+    row: str
+    settings: dict[str, object]
+    paper: dict[str, float]
+    measured: dict[str, dict[str, float]]
+    curves: list[dict[str, list[float | None]]]
+    runs: list[dict[str, object]]
+    weights: list[dict[str, float]]
+
+
+class ScatterResult(TypedDict):
+    """The points of a scatter plot, by row, with the headings of its axes."""
+
+    x: str
+    y: str
+    points: dict[str, list[tuple[float, float]]]
+
+
+class RelationResult(TypedDict):
+    """A statement of the paper, with the verdict on it and on each of its claims."""
+
+    id: str
+    kind: Kind
+    sentence: str
+    verdict: Verdict
+    claims: list[dict[str, object]]
+
+
+class Results(TypedDict):
+    """All measurements and verdicts of an experiment, as its JSON file has them."""
+
+    experiment: str
+    title: str
+    note: str
+    columns: dict[str, str]
+    rows: list[RowResult]
+    tells: float | None
+    scatter: ScatterResult | None
+    relations: list[RelationResult]
+
+
 class Maker(Protocol):
     """Makes the outcomes of rows."""
 
-    def asked(self, row: Row) -> Mapping[str, Any]:
+    def asked(self, row: Row) -> Mapping[str, object]:
         """Everything but the row and the seed that the numbers depend on."""
         ...
 
@@ -216,7 +259,7 @@ def tells(found: Sequence[Finding]) -> float | None:
     return median(halves) if halves else None
 
 
-def results(experiment: Experiment, outcomes: Outcomes, found: Sequence[Finding]) -> dict[str, Any]:
+def results(experiment: Experiment, outcomes: Outcomes, found: Sequence[Finding]) -> Results:
     """All measurements and verdicts, as JSON data."""
     return {
         "experiment": experiment.name,
@@ -256,7 +299,7 @@ def results(experiment: Experiment, outcomes: Outcomes, found: Sequence[Finding]
     }
 
 
-def _scatter(experiment: Experiment, outcomes: Outcomes) -> dict[str, Any] | None:
+def _scatter(experiment: Experiment, outcomes: Outcomes) -> ScatterResult | None:
     if not isinstance(picture := experiment.picture, Scatter):
         return None
     x, y = (experiment.columns[name] for name in (picture.x, picture.y))

@@ -5,26 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple
 
 import numpy as np
 
 from rampion.errors import InputError
-from rampion.experiments import Experiment, Finding, Scatter, findings, results, run, to_do
+from rampion.experiments import Experiment, Finding, RowResult, Scatter, findings, results, run, to_do
 from rampion.experiments.runners import Workshop
 from rampion.experiments.samples import Outcomes, shared
 from rampion.formats.files import replacing
 from rampion.report import charts
 
 Say = Callable[[str], None]
-
-
-class RowResult(TypedDict):
-    """A row: its label, the numbers of the paper, and ours with their intervals."""
-
-    row: str
-    paper: dict[str, float]
-    measured: dict[str, dict[str, float]]
 
 
 class Reproduced(NamedTuple):
@@ -47,10 +39,11 @@ def reproduce(
             say(f"{experiment.name}, {len(missing)} run{'s' * (len(missing) > 1)}: {told}")
         outcomes = run(experiment, out, seeds, shop, say)
         found = findings(experiment, outcomes)
-        facts = shop.about | results(experiment, outcomes, found)
+        figures = results(experiment, outcomes, found)
+        facts = shop.about | figures
         with replacing(out / f"{experiment.file}.json") as file:
             file.write(json.dumps(facts, indent=2, ensure_ascii=False).encode() + b"\n")
-        yield Reproduced(experiment, facts, facts["rows"], list(found), _draw(out, experiment, outcomes, say))
+        yield Reproduced(experiment, facts, figures["rows"], list(found), _draw(out, experiment, outcomes, say))
 
 
 def _draw(out: Path, experiment: Experiment, outcomes: Outcomes, say: Say) -> Path | None:

@@ -171,17 +171,17 @@ class Outcome:
 
     samples: Mapping[str, NDArray[Any]]
     curves: Mapping[str, Vector] = field(default_factory=dict)
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, object] = field(default_factory=dict)
     weights: Mapping[str, float] = field(default_factory=dict)
 
-    def write(self, path: Path, asked: Mapping[str, Any]) -> None:
+    def write(self, path: Path, asked: Mapping[str, object]) -> None:
         arrays = {f"sample {name}": rows for name, rows in self.samples.items()}
         arrays |= {f"curve {name}": points for name, points in self.curves.items()}
         told = {"asked": dict(asked), "facts": dict(self.facts), "weights": dict(self.weights)}
         container.write(path, OUTCOME.kind, arrays, told)
 
     @classmethod
-    def read(cls, path: Path, asked: Mapping[str, Any]) -> Outcome:
+    def read(cls, path: Path, asked: Mapping[str, object]) -> Outcome:
         """Read an outcome. Raise InputError if it was made with other settings than `asked`."""
         arrays, meta = container.read(path, OUTCOME)
         for name in asked.keys() | meta["asked"].keys():

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from rampion.errors import RecipeError
 from rampion.experiments import Row
@@ -40,7 +39,7 @@ class Workshop:
         return cls(scale, Stock(out, SCALES[scale], corpus, pair, threads, held_out, versions))
 
     @property
-    def about(self) -> dict[str, Any]:
+    def about(self) -> dict[str, object]:
         """The scale, the corpus and the seeds that the numbers depend on."""
         from rampion.runs.folder import manifest
 
@@ -51,7 +50,7 @@ class Workshop:
             **{name: facts[name] for name in facts if name != "inputs"},
         }
 
-    def asked(self, row: Row) -> Mapping[str, Any]:
+    def asked(self, row: Row) -> Mapping[str, object]:
         if isinstance(row.settings, (Theory, Family, wuebker.Doubt)):
             return {}
         match row.settings:

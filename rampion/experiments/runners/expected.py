@@ -11,9 +11,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rampion import console
 from rampion.apps.loops import Found, best_of
@@ -37,6 +38,10 @@ from rampion.training.recipes import RECIPES as KNOWN
 from rampion.training.recipes import looped
 
 if TYPE_CHECKING:
+    from rampion.decoder.alignment.links import Alignment
+    from rampion.decoder.block_decoder import BlockDecoder
+    from rampion.decoder.models.lm import Lm
+    from rampion.decoder.system import System
     from rampion.store.candidates import Candidates
 
 Settings = Tuned | Curve | Effort | Trial
@@ -147,14 +152,16 @@ def effort(stock: Stock, learning: Learning) -> Outcome:
     )
 
 
-def measured(stock: Stock, system: Any, found: Found, facts: Mapping[str, Any]) -> Outcome:
+def measured(stock: Stock, system: System, found: Found, facts: Mapping[str, object]) -> Outcome:
     """The BLEU of the decoder's translations of the tuning text and of the test."""
     said = spoken(stock, system, ",".join(found.weights), found.weights, "tune", "test")
     return Outcome(said, {}, {**facts, "iterations": found.decodings}, found.weights)
 
 
-def spoken(stock: Stock, system: Any, features: str, weights: Mapping[str, float], *parts: str) -> dict[str, Any]:
-    speaker, texts = decoder(stock, system, features), {"tune": system.corpus.dev, "test": system.corpus.test}
+def spoken(
+    stock: Stock, system: System, features: str, weights: Mapping[str, float], *parts: str
+) -> dict[str, NDArray[np.int64]]:
+    speaker, texts = decoder(stock, system, features), {"tune": system.dev, "test": system.test}
     given = Weights.from_dict(weights)
     return {name: bleu(speaker.best(texts[name].source, given), texts[name].references) for name in parts}
 
@@ -169,7 +176,7 @@ def home(stock: Stock) -> Path:
     return stock.out / "expected" / "-".join(map(str, sizes))
 
 
-def decoder(stock: Stock, system: Any, features: str) -> Any:
+def decoder(stock: Stock, system: System, features: str) -> BlockDecoder:
     beam = stock.scale.beam
     return system.decoder(features, threads=stock.threads, beam=beam, pops=10 * beam)
 
@@ -181,10 +188,10 @@ def base(stock: Stock, seed: int = CHOOSER) -> Found:
     return mert(stock, bundled, bundled.initial, seed, stock.scale.decodings, folder)
 
 
-def mert(stock: Stock, bundled: Any, start: Weights, seed: int, decodings: int, folder: Path) -> Found:
+def mert(stock: Stock, bundled: BlockDecoder, start: Weights, seed: int, decodings: int, folder: Path) -> Found:
     """A run of MERT, which is made only once, and resumed if it was stopped."""
     recipe = looped(KNOWN["mert"]).set(k=stock.scale.width, iterations=decodings, seed=seed)
-    return best_of(recipe, bundled, bundled.fingerprint, stock.whole.corpus.dev, start, folder)
+    return best_of(recipe, bundled, bundled.fingerprint, stock.whole.dev, start, folder)
 
 
 def listed(stock: Stock, learning: Learning) -> Candidates:
@@ -212,7 +219,7 @@ def sentences(stock: Stock, learning: Learning) -> int:
     return min(stock.scale.listed * (LARGER if learning.larger else 1), len(stock.whole.corpus.train) // 2)
 
 
-def language(stock: Stock, count: int) -> Any:
+def language(stock: Stock, count: int) -> Lm:
     """A language model of all training sentences but the first `count`."""
     from rampion.decoder.models import kneser, lm
 
@@ -224,7 +231,7 @@ def language(stock: Stock, count: int) -> Any:
     return lm.read(path)
 
 
-def alignment(stock: Stock, count: int) -> Any:
+def alignment(stock: Stock, count: int) -> Alignment:
     """The word alignment of the first `count` pairs, with which the blocks were made."""
     from rampion.decoder.alignment import links
     from rampion.decoder.system import LINKS
@@ -279,7 +286,7 @@ class Course:
 
     expected: Reals
     learnt: Mapping[int, Learnt]
-    facts: Mapping[str, Any]
+    facts: Mapping[str, object]
     names: str  # the features of a decoder with the learnt columns
 
     @classmethod
@@ -400,7 +407,7 @@ def climb(
 # Back into blocks
 
 
-def condensed(stock: Stock, learnt: Learnt, learning: Learning) -> Any:
+def condensed(stock: Stock, learnt: Learnt, learning: Learning) -> System:
     """The system with the weights of a step in its blocks."""
     from rampion.decoder.features.channels import channelled
     from rampion.decoder.search.condense import condensed as into

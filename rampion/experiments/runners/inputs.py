@@ -6,19 +6,27 @@ import sys
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rampion import console
 from rampion.arrays import fingerprint
-from rampion.errors import InputError
 from rampion.experiments.scales import Scale
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rampion.arrays import KeyRow
+    from rampion.decoder.block_decoder import BlockDecoder
+    from rampion.decoder.features.counts import CountFeatures
+    from rampion.decoder.system import System
+    from rampion.decoder.text.corpus import Parallel
     from rampion.protocols import Decoder, KeyedDecoder
-    from rampion.sets.records import Keyed
-    from rampion.store.text import Texts
+    from rampion.sets.records import DecodedBatch, Keyed
+    from rampion.store.candidates import Candidates
+    from rampion.store.features import Weights
+    from rampion.store.text import References, Texts
 
 
 class Remembering:
@@ -28,8 +36,28 @@ class Remembering:
         self._decoder = decoder
         self._said: dict[tuple[int, str], tuple[Texts, Texts]] = {}
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._decoder, name)
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self._decoder.names
+
+    @property
+    def fingerprint(self) -> str:
+        return self._decoder.fingerprint
+
+    def decode(self, segments: Texts, weights: Weights, k: int) -> Candidates:
+        return self._decoder.decode(segments, weights, k)
+
+    def listed(self, segments: Texts, weights: Keyed, k: int) -> Iterator[DecodedBatch]:
+        return self._decoder.listed(segments, weights, k)
+
+    def truths(self, segments: Texts, references: References, best: int) -> Iterator[DecodedBatch]:
+        return self._decoder.truths(segments, references, best)
+
+    def bags(self, segments: Texts, seed: int) -> Iterator[DecodedBatch]:
+        return self._decoder.bags(segments, seed)
+
+    def spelt(self, keys: KeyRow) -> Texts:
+        return self._decoder.spelt(keys)
 
     def best(self, segments: Texts, weights: Keyed) -> Texts:
         keys, own = weights.table.listed(), sorted(weights.own.items())
@@ -57,7 +85,7 @@ class Stock:
     versions: bool = False  # whether to train on all versions of its training text
 
     @cached_property
-    def whole(self) -> Any:
+    def whole(self) -> System:
         """A system made from all sentences, for weights that are learnt from the dev text."""
         from rampion.decoder.system import Settings, System
 
@@ -66,7 +94,7 @@ class Stock:
         return System.prepare(text, self.out / "whole", Settings(self.pair, order=WORDS), self.threads)
 
     @cached_property
-    def counts(self) -> Any:
+    def counts(self) -> CountFeatures:
         """Count features of all sentences, in the paper's proportions of kinds (S9.3)."""
         from rampion.apps.texts import aligned, texts_of
         from rampion.decoder.features.counts import CountFeatures, Settings
@@ -85,7 +113,7 @@ class Stock:
         return CountFeatures.read(path)
 
     @cached_property
-    def system(self) -> Any:
+    def system(self) -> System:
         """A system made without the lessons, because their own blocks would translate them too well."""
         from rampion.decoder.system import Settings, System
 
@@ -94,7 +122,7 @@ class Stock:
         return System.prepare(corpus, self.out / "system", Settings(), self.threads)
 
     @cached_property
-    def lessons(self) -> Any:
+    def lessons(self) -> Parallel:
         """The sentences to learn weights from."""
         from rampion.decoder.text.corpus import Corpus
 
@@ -108,10 +136,8 @@ class Stock:
         corpus, lessons = self.out / "corpus", self.out / "lessons"
         if not corpus.exists():
             whole = Corpus.load(self.text, self.pair)
-            for name, part in (("dev", whole.dev), ("test", whole.test)):
-                if not part:
-                    files = " and ".join(f"{name}.{language}" for language in whole.languages)
-                    raise InputError(f"{self.given}: has no {name} text; expected sentences in {files}")
+            for name in ("dev", "test"):
+                whole.needed(name, str(self.given))
             drawn = np.random.default_rng(0).permutation(len(whole.train))
             count = min(self.scale.sentences, len(drawn) // 2)
             taken, left = np.sort(drawn[:count]), np.sort(drawn[count:])
@@ -152,7 +178,7 @@ class Stock:
         scale = self.scale._replace(sentences=sys.maxsize)
         return replace(self, out=self.out / "pool", given=str(self.text), scale=scale)
 
-    def spoken(self, words: int) -> Any:
+    def spoken(self, words: int) -> System:
         """The system of all sentences, with a language model of order `words`."""
         from rampion.decoder.models import kneser, lm
 
@@ -163,16 +189,17 @@ class Stock:
             kneser.estimate(self.whole.corpus.train.target, words).lm.write(path)
         return replace(self.whole, settings=replace(self.whole.settings, order=words), lm=lm.read(path))
 
-    def decoder(self, features: str, order: str, options: int | None = None, system: Any = None) -> KeyedDecoder:
+    def decoder(
+        self, features: str, order: str, options: int | None = None, system: System | None = None
+    ) -> KeyedDecoder:
         """A decoder for relevant sets. The defaults are the options of binary features, and the stock's system."""
-        return cast("KeyedDecoder", Remembering(self._made(features, order, options, system)))
+        return Remembering(self._made(features, order, options, system))
 
     def lister(self, features: str, order: str, options: int | None = None) -> Decoder:
         """The same decoder, for lists of candidates."""
-        decoder: Decoder = self._made(features, order, options)
-        return decoder
+        return self._made(features, order, options)
 
-    def _made(self, features: str, order: str, options: int | None, system: Any = None) -> Any:
+    def _made(self, features: str, order: str, options: int | None, system: System | None = None) -> BlockDecoder:
         from rampion.decoder.search.states import MON, Reordering
 
         return (system or self.system).decoder(

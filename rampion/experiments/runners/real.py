@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -104,8 +104,7 @@ def relevant(
     from rampion.runs.sets_run import SetRun
     from rampion.training.relevant import Lines, Text, train
 
-    corpus = stock.system.corpus
-    dev, test = (Lines(part.source, part.references) for part in (corpus.dev, corpus.test))
+    dev, test = (Lines(part.source, part.references) for part in (stock.system.dev, stock.system.test))
     if isinstance(settings, Training):
         text, recipe = (
             Text(Lines(stock.lessons.source, stock.lessons.references), dev, test),
@@ -150,7 +149,7 @@ def minimum_error(stock: Stock, settings: Dense, decoder: KeyedDecoder, seed: in
     from rampion.training.recipes import RECIPES
     from rampion.training.relevant import WeightsById, disturbed
 
-    dev = stock.system.corpus.dev
+    dev = stock.system.dev
     segments, lister = dev.source, stock.lister(settings.features, "SWAP", OPTIONS)
     most = stock.scale.decodings - 1  # the first two are one
     first = dict.fromkeys(decoder.names, FLAT)
@@ -175,10 +174,10 @@ def heard(row: ListIteration) -> None:
 
 
 def measured(
-    stock: Stock, decoder: KeyedDecoder, weights: Iterable[Keyed], metric: str, facts: dict[str, Any]
+    stock: Stock, decoder: KeyedDecoder, weights: Iterable[Keyed], metric: str, facts: Mapping[str, object]
 ) -> Outcome:
     """Dev and test scores with the weights of every iteration. `metric` chooses the iteration by its dev score."""
-    dev, test = stock.system.corpus.dev, stock.system.corpus.test
+    dev, test = stock.system.dev, stock.system.test
     devs, tests, known = [], [], []
     for each in weights:
         devs.append(decoder.best(dev.source, each))
@@ -202,5 +201,5 @@ def measured(
             "dev": np.array([each.mean() for each in means]),
             "test": curves(course.sum(axis=0)[np.newaxis])[0],
         },
-        facts | {"chosen": chosen + 1, "weights": known[chosen]},
+        {**facts, "chosen": chosen + 1, "weights": known[chosen]},
     )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rampion import console
+from rampion.arrays import Reals
 from rampion.experiments.forecast import Load
 from rampion.experiments.papers.tillmann_zhang.binary import Training, Truth
 from rampion.experiments.runners.inputs import Stock
@@ -16,6 +18,8 @@ from rampion.experiments.samples import BLEU, MEAN, TRAINING, Outcome, Settled
 from rampion.store.text import References, Texts
 
 if TYPE_CHECKING:
+    from rampion.decoder.system import System
+    from rampion.decoder.text.corpus import Parallel
     from rampion.training.recipes import Recipe
     from rampion.training.relevant import SetIteration
 
@@ -33,14 +37,14 @@ def oracle(stock: Stock, truth: Truth) -> Outcome:
 
 def load(stock: Stock, settings: Training) -> Load:
     """Every iteration decodes the lessons, dev and test; sets keep the truths and all candidates."""
-    lessons, corpus = len(stock.lessons), stock.system.corpus
+    lessons, dev, test = len(stock.lessons), len(stock.system.dev), len(stock.system.test)
     iterations = stock.scale.iterations
     candidates = (TRUTHS + 1 + settings.k * iterations) * lessons
-    return Load(iterations * (lessons + len(corpus.dev or ()) + len(corpus.test or ())), candidates, candidates)
+    return Load(iterations * (lessons + dev + test), candidates, candidates)
 
 
 def train(
-    stock: Stock, settings: Training, seed: int, folder: Path, material: tuple[Any, Any] | None = None
+    stock: Stock, settings: Training, seed: int, folder: Path, material: tuple[System, Parallel] | None = None
 ) -> Outcome:
     """Learn, and measure the weights of the iteration that is best on dev. A stopped run in the folder is resumed.
 
@@ -53,8 +57,7 @@ def train(
     system, lessons = material or (stock.system, stock.lessons)
     decoder = stock.decoder(",".join([*fixed, settings.features]), settings.reordering, system=system)
     recipe = recipe_of(stock, settings).set(seed=seed)
-    corpus = system.corpus
-    text = Text(*(Lines(part.source, part.references) for part in (lessons, corpus.dev, corpus.test) if part))
+    text = Text(*(Lines(part.source, part.references) for part in (lessons, system.dev, system.test)))
     facts = {"corpus": text.fingerprint, "decoder": decoder.fingerprint}
     run = SetRun.resume(folder / "run", asdict(settings) | recipe.settings(), (), facts, told)
     train(recipe, decoder, text, run, fixed=fixed, threads=stock.threads)
@@ -99,12 +102,12 @@ def told(row: SetIteration) -> None:
     console.note(f"  iteration {row.iteration}: train {row.train:.2f}, dev {row.dev:.2f}, test {row.test:.2f}")
 
 
-def bleu(texts: Texts, references: References) -> np.ndarray[Any, np.dtype[np.int64]]:
+def bleu(texts: Texts, references: References) -> NDArray[np.int64]:
     """The statistics of test BLEU, a row a segment."""
     return BLEU.statistics(texts, np.arange(len(texts) + 1), references)
 
 
-def training(texts: Texts, references: References) -> np.ndarray[Any, np.dtype[np.float64]]:
+def training(texts: Texts, references: References) -> Reals:
     """The statistics of training BLEU, a row a segment."""
     rows = TRAINING.statistics(texts, np.arange(len(texts) + 1), references)
     return MEAN.rows(100 * TRAINING.segments(rows))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from rampion.training.policies import Replace
 from rampion.training.recipes import RECIPES, Recipe, looped
 
 if TYPE_CHECKING:
+    from rampion.decoder.system import System
     from rampion.training.loop import ListIteration
 
 SENTENCES = 900  # about the number of sentences that the paper tunes on (S4)
@@ -34,7 +35,7 @@ def depends(settings: Tuning) -> tuple[str, ...]:
 
 def load(stock: Stock, settings: Tuning) -> Load:
     """A loop that decodes dev once more in every iteration, and merges its lists unless the recipe replaces them."""
-    dev, test = len(stock.whole.corpus.dev), len(stock.whole.corpus.test)
+    dev, test = len(stock.whole.dev), len(stock.whole.test)
     if not settings.recipe:
         return Load(dev + test)
     recipe = scaled(RECIPES[settings.recipe], stock.scale, dev)
@@ -42,7 +43,7 @@ def load(stock: Stock, settings: Tuning) -> Load:
     return Load((recipe.iterations + 1) * dev + test, held)
 
 
-def tune(stock: Stock, settings: Tuning, seed: int, folder: Path, system: Any = None) -> Outcome:
+def tune(stock: Stock, settings: Tuning, seed: int, folder: Path, system: System | None = None) -> Outcome:
     """Tune in a loop, and measure the decoder's output with the final weights. A stopped loop is resumed.
 
     The decoder is that of all sentences, or of `system`.
@@ -51,7 +52,7 @@ def tune(stock: Stock, settings: Tuning, seed: int, folder: Path, system: Any = 
 
     system = system or stock.whole
     names, counts, _ = settings.features.partition(f",{COUNTS}")
-    dense, dev, test = system.decoder(names, threads=stock.threads), system.corpus.dev, system.corpus.test
+    dense, dev, test = system.decoder(names, threads=stock.threads), system.dev, system.test
     decoder = LargeDecoder(dense, stock.counts) if counts else dense
     start = weights = drawn(decoder.initial, settings.start)
     rows = list["ListIteration"]()
