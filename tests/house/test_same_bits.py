@@ -108,7 +108,8 @@ def figures(label: str, path: Path) -> Iterator[Item]:
         yield f"{label}: {row['row']}", exact([measured, curves, row.get("weights")])
     for one in facts["relations"]:
         if not any(f", {clock}" in claim["said"] for claim in one["claims"] for clock in clocks):
-            yield f"{label}: {one['id']}", exact([one["verdict"], one["claims"]])
+            found = [{name: claim[name] for name in claim.keys() - {"said"}} for claim in one["claims"]]
+            yield f"{label}: {one['id']}", exact([one["verdict"], found])
 
 
 # What is computed
