@@ -15,7 +15,7 @@ import numpy as np
 from reproduced import asking
 
 from rampion.experiments import Row, run
-from rampion.experiments.claims import Alike
+from rampion.experiments.claims import NearlyParallel
 from rampion.experiments.papers.gimpel_smith import BY_NAME, RAMPION, Tuning, figure_3
 from rampion.experiments.runners import Workshop
 from rampion.experiments.runners.tuned import scaled
@@ -51,7 +51,7 @@ def main() -> None:
     for pair in combinations(ends, 2):
         batch = arbiter.batch(lists[pair[0]].merge(lists[pair[1]]))
         first, last = (ends[label].onto(batch.candidates.features) for label in pair)
-        print(f"{' and '.join(pair)}: cosine {Alike(pair, 0.95).judge(rows).value:.3f}")
+        print(f"{' and '.join(pair)}: cosine {NearlyParallel(pair, 0.95).judge(rows).value:.3f}")
         for part in BETWEEN:
             scores = batch.scores((1 - part) * first + part * last)
             loss = recipe.loss.slopes(batch.stakes, scores)[0]

@@ -11,7 +11,7 @@ from dataclasses import replace
 from reproduced import asking
 
 from rampion.experiments import Row, run
-from rampion.experiments.claims import Above, Quantity
+from rampion.experiments.claims import Greater, Quantity
 from rampion.experiments.papers.gimpel_smith import MORE, PRO_MORE, RAMPION_MORE, Tuning, table_2
 from rampion.experiments.runners import Workshop
 from rampion.experiments.runners.tuned import scaled
@@ -31,8 +31,8 @@ def main() -> None:
         print(f"{label:25} tuning {score(row, 'tune'):5.2f}   test {score(row, 'test'):5.2f}")
     for rampion in (RAMPION_MORE, slow.label):
         for text in ("tune", "test"):
-            found = Above(Quantity(PRO_MORE, text), Quantity(rampion, text)).judge(rows)
-            print(f"{found.said}: {found.value:+.2f} ({found.low:.2f} to {found.high:.2f})")
+            found = Greater(Quantity(PRO_MORE, text), Quantity(rampion, text)).judge(rows)
+            print(f"{found.text}: {found.value:+.2f} ({found.low:.2f} to {found.high:.2f})")
 
 
 if __name__ == "__main__":

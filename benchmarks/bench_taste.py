@@ -13,7 +13,7 @@ from pathlib import Path
 from rampion.decoder.text.language import RATES, Language
 
 from rampion.experiments import run
-from rampion.experiments.claims import Above, Quantity
+from rampion.experiments.claims import Greater, Quantity
 from rampion.experiments.papers.tillmann_zhang.binary import regression
 from rampion.experiments.runners import Workshop
 from rampion.experiments.samples import score
@@ -36,7 +36,7 @@ def main() -> None:
             Language.invent(1, LANGUAGES[name]).corpus(scale.pairs, scale.held_out).write(text)
         rows = run(regression, out, (1,), Workshop.open(out, "small", str(text), None, 1))
         told = [f"{score(row, 'train'):6.2f}  {score(row, 'test'):5.2f}" for (row,) in rows.values()]
-        found = Above(*map(Quantity, rows)).judge(rows)
+        found = Greater(*map(Quantity, rows)).judge(rows)
         difference = f"{found.value:+.2f} ({found.low:.2f} to {found.high:.2f})"
         print(f"{name:11}  {told[0]:>23}   {told[1]:>26}   {difference}", flush=True)
 

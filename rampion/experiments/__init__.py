@@ -16,7 +16,7 @@ from time import perf_counter
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypedDict
 
 from rampion.errors import RecipeError
-from rampion.experiments.claims import Above, Claim, Judged, Near, Unbeaten, Verdict, powered, together
+from rampion.experiments.claims import Claim, Close, Greater, Judged, NotLess, Verdict, powered, together
 from rampion.experiments.samples import Outcome, Outcomes, measured, score
 
 PAPERS = {"tillmann-zhang": "tillmann_zhang", "gimpel-smith": "gimpel_smith", "wuebker": "wuebker"}  # name -> module
@@ -241,7 +241,7 @@ def findings(experiment: Experiment, outcomes: Outcomes) -> list[Finding]:
 
 def printed(experiment: Experiment, claim: Claim) -> float | None:
     """By how much the paper's own numbers are above the bound of a claim; None if it is not such a claim."""
-    if not isinstance(claim, Above):
+    if not isinstance(claim, Greater):
         return None
     paper = {row.label: row.paper for row in experiment.rows}
     one, two = (paper[each.row].get(each.measure) for each in claim.quantities)
@@ -254,7 +254,7 @@ def tells(found: Sequence[Finding]) -> float | None:
         (judged.high - judged.low) / 2
         for finding in found
         for claim, judged in zip(finding.relation.claims, finding.judged, strict=True)
-        if isinstance(claim, Above | Unbeaten | Near) and {each.measure for each in claim.quantities} == {"test"}
+        if isinstance(claim, Greater | NotLess | Close) and {each.measure for each in claim.quantities} == {"test"}
     ]
     return median(halves) if halves else None
 

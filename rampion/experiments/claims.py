@@ -1,24 +1,23 @@
 """Claims: conditions on intervals of measured numbers, which decide whether a relation holds.
 
-    above      holds if the whole interval of the difference is above 0 or a bound, does not hold if it is below
-    unbeaten   does not hold if the whole interval of the difference is below 0, holds otherwise
-    near       holds if the interval of the difference lies between two bounds around 0, does not hold if outside
-    ratio      like near, for the quotient and two bounds
-    keener     like above, for the difference on the tuning text minus the difference on the test
-    wider      like above, for the spread of the runs of some rows minus that of the runs of others
-    exceeds    like above, for one number and a bound
-    lies       like near, for one number and two bounds
-    between    like near, for the difference between all runs of some rows and all runs of others, and two bounds
-    never      holds if the quantity is 0 in every unit
-    alike      holds if the weights of all runs point the same way
-    same       holds if two runs end in the same weights, bit for bit
+    Greater            holds if the whole interval of the difference is above 0 or a bound, fails if it is below
+    NotLess            fails if the whole interval of the difference is below 0, and holds otherwise
+    Close              holds if the interval of the difference lies between two bounds around 0, fails if it is outside
+    Ratio              the same for the quotient and two bounds
+    GainsMoreOnTuning  as Greater, for the difference on the tuning text minus the difference on the test
+    MoreSpread         as Greater, for the spread of the runs of some rows minus that of the runs of others
+    InRange            as Close, for one number and two bounds
+    GroupDifference    as Close, for the difference between all runs of some rows and all runs of others
+    AlwaysZero         holds if the quantity is 0 in every unit
+    NearlyParallel     holds if the weight vectors of all runs have nearly the same direction
+    SameWeights        holds if two runs end with the same weights, bit for bit
 
-A claim that its interval does not decide is within noise. If the paper's own difference would be undecided, too, the
-size of the test cannot tell. A relation of several claims holds if all of them do, and does not hold if one of them
-does not. Intervals are those of the paired bootstrap over the units of the two samples
-(S12.2), at 95 %. Two samples of different units, or curves of different lengths, are independent, and the bounds of
-their difference follow from their own intervals:  d - sqrt((a - low_a)^2 + (high_b - b)^2)  and so on. Beside
-a difference of scores of the same segments stands the greatest p of approximate randomisation (S12.1) of any two runs.
+If the interval does not decide a claim, it is within noise; if it would not decide the paper's own difference either,
+the verdict is "cannot tell at this size". A relation of several claims holds if all of them do, and does not hold if
+one of them does not. Intervals are those of the paired bootstrap over the units of the two samples (S12.2), at 95 %.
+Two samples of different units, or curves of different lengths, are independent, and the bounds of their difference
+follow from their own intervals:  d - sqrt((a - low_a)^2 + (high_b - b)^2)  and so on. A difference of scores of the
+same segments also has a p-value: the greatest one of approximate randomisation (S12.1) of any two runs.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ class Quantity(NamedTuple):
 class Judged(NamedTuple):
     """A judged claim: its text, the measured value with its interval, the verdict, and p."""
 
-    said: str
+    text: str
     value: float
     low: float
     high: float
@@ -83,7 +82,7 @@ class Two:
 
 
 @dataclass(frozen=True, slots=True)
-class Above(Two):
+class Greater(Two):
     """The first quantity is greater than the second, by more than `by`."""
 
     by: float = 0.0
@@ -91,23 +90,33 @@ class Above(Two):
     def judge(self, outcomes: Outcomes) -> Judged:
         found = difference(self.first, self.second, outcomes)
         p = chance(self.first, self.second, outcomes)
-        said = f"{self.first} − {self.second}" + (f", {_asked(self.by, math.inf)}" if self.by else "")
-        return Judged(said, *found, decided(found, self.by, math.inf), p)
+        text = f"{_minus(self.first, self.second)}, {_asked(self.by, math.inf)}"
+        return Judged(text, *found, decided(found, self.by, math.inf), p)
+
+
+def greater(first: str, second: str, measure: str = "test", by: float = 0.0) -> Greater:
+    """The claim that a measure of the first row is greater than that of the second, by more than `by`."""
+    return Greater(Quantity(first, measure), Quantity(second, measure), by)
 
 
 @dataclass(frozen=True, slots=True)
-class Unbeaten(Two):
-    """The second quantity is not clearly greater than the first."""
+class NotLess(Two):
+    """The first quantity is not clearly less than the second."""
 
     def judge(self, outcomes: Outcomes) -> Judged:
         found = difference(self.first, self.second, outcomes)
         p = chance(self.first, self.second, outcomes)
-        said = f"{self.first} − {self.second}, expected not below 0"
-        return Judged(said, *found, "does not hold" if found.high < 0 else "holds", p)
+        text = f"{_minus(self.first, self.second)}, expected not below 0"
+        return Judged(text, *found, "does not hold" if found.high < 0 else "holds", p)
+
+
+def not_less(first: str, second: str, measure: str = "test") -> NotLess:
+    """The claim that a measure of the first row is not clearly less than that of the second."""
+    return NotLess(Quantity(first, measure), Quantity(second, measure))
 
 
 @dataclass(frozen=True, slots=True)
-class Keener:
+class GainsMoreOnTuning:
     """The first row's gain over the second is greater on the tuning text than on the test."""
 
     first: str
@@ -122,11 +131,12 @@ class Keener:
             difference(Quantity(self.first, name), Quantity(self.second, name), outcomes) for name in ("tune", "test")
         )
         found = apart(one, two)
-        return Judged(f"{self.first} − {self.second}: tune − test", *found, decided(found, 0.0, math.inf))
+        text = f"{self.first} − {self.second}, gain in tune − gain in test, {_asked(0.0, math.inf)}"
+        return Judged(text, *found, decided(found, 0.0, math.inf))
 
 
 @dataclass(frozen=True, slots=True)
-class Near(Two):
+class Close(Two):
     """The two quantities differ by less than `by`."""
 
     by: float
@@ -134,8 +144,13 @@ class Near(Two):
     def judge(self, outcomes: Outcomes) -> Judged:
         found = difference(self.first, self.second, outcomes)
         p = chance(self.first, self.second, outcomes)
-        said = f"{self.first} − {self.second}, expected {-self.by:g} to {self.by:g}"
-        return Judged(said, *found, decided(found, -self.by, self.by), p)
+        text = f"{_minus(self.first, self.second)}, {_asked(-self.by, self.by)}"
+        return Judged(text, *found, decided(found, -self.by, self.by), p)
+
+
+def close(first: str, second: str, by: float, measure: str = "test") -> Close:
+    """The claim that a measure of two rows differs by less than `by`."""
+    return Close(Quantity(first, measure), Quantity(second, measure), by)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,12 +163,12 @@ class Ratio(Two):
     def judge(self, outcomes: Outcomes) -> Judged:
         logs = difference(self.first, self.second, outcomes, logarithmic=True)
         found = Interval(*map(math.exp, logs))
-        said = f"{self.first} / {self.second}, {_asked(self.least, self.most)}"
-        return Judged(said, *found, decided(found, self.least, self.most))
+        text = f"{self.first} / {self.second}, {_asked(self.least, self.most)}"
+        return Judged(text, *found, decided(found, self.least, self.most))
 
 
 @dataclass(frozen=True, slots=True)
-class Between:
+class GroupDifference:
     """The first rows' mean minus the second rows' mean, each over all runs, lies between the bounds."""
 
     first: tuple[str, ...]
@@ -171,12 +186,12 @@ class Between:
                     for group in (self.first, self.second))  # fmt: skip
         found = Interval(*paired_bootstrap(MEASURES[self.measure].score, two, one)[:3])
         named = (", ".join(group) for group in (self.first, self.second))
-        said = f"{' − '.join(f'({names})' for names in named)}, {self.measure}, {_asked(self.least, self.most)}"
-        return Judged(said, *found, decided(found, self.least, self.most))
+        text = f"{' − '.join(f'({names})' for names in named)}, {self.measure}, {_asked(self.least, self.most)}"
+        return Judged(text, *found, decided(found, self.least, self.most))
 
 
 @dataclass(frozen=True, slots=True)
-class Lies:
+class InRange:
     """The quantity lies between the bounds."""
 
     quantity: Quantity
@@ -191,12 +206,12 @@ class Lies:
         found = bootstrap(
             MEASURES[self.quantity.measure].score, rows(outcomes[self.quantity.row], self.quantity.measure)
         )
-        said = f"{self.quantity}, {_asked(self.least, self.most)}"
-        return Judged(said, *found, decided(found, self.least, self.most))
+        text = f"{self.quantity}, {_asked(self.least, self.most)}"
+        return Judged(text, *found, decided(found, self.least, self.most))
 
 
 @dataclass(frozen=True, slots=True)
-class Never:
+class AlwaysZero:
     """The quantity is 0 in every unit of the sample; the share of other units is reported."""
 
     quantity: Quantity
@@ -208,12 +223,12 @@ class Never:
     def judge(self, outcomes: Outcomes) -> Judged:
         found = rows(outcomes[self.quantity.row], self.quantity.measure)
         share = float(MEASURES[self.quantity.measure].score.scores(found.sum(axis=(0, 1))[np.newaxis])[0])
-        said = f"{self.quantity}, of {found.shape[0] * found.shape[1]}"
-        return Judged(said, share, share, share, "does not hold" if share else "holds")
+        text = f"{self.quantity}, expected 0 in each of {found.shape[0] * found.shape[1]}"
+        return Judged(text, share, share, share, "does not hold" if share else "holds")
 
 
 @dataclass(frozen=True, slots=True)
-class Wider:
+class MoreSpread:
     """The runs of the first rows have a greater spread than those of the second: standard deviation, or range."""
 
     first: tuple[str, ...]
@@ -230,12 +245,14 @@ class Wider:
                     for group in (self.first, self.second))  # fmt: skip
         spreads = Spreads(MEASURES[self.measure].score, len(one), len(one) + len(two), self.by)
         found = bootstrap(spreads, np.hstack([*one, *two]))
+        spread = {"sd": "standard deviation", "range": "range"}[self.by]
         named = (" and ".join(group) for group in (self.first, self.second))
-        return Judged(f"{self.by} of {' − of '.join(named)}, {self.measure}", *found, decided(found, 0.0, math.inf))
+        text = f"{spread} of {' − that of '.join(named)}, {self.measure}, {_asked(0.0, math.inf)}"
+        return Judged(text, *found, decided(found, 0.0, math.inf))
 
 
 @dataclass(frozen=True, slots=True)
-class Alike:
+class NearlyParallel:
     """The weights of any two runs of these rows have a cosine of at least `least`."""
 
     rows: tuple[str, ...]
@@ -248,12 +265,12 @@ class Alike:
     def judge(self, outcomes: Outcomes) -> Judged:
         vectors = [_vector(one.weights) for row in self.rows for one in outcomes[row]]
         least = min(float(a @ b / np.sqrt((a @ a) * (b @ b))) for a, b in combinations(vectors, 2))
-        said = f"least cosine of {' and '.join(self.rows)}, expected {self.least:g}"
-        return Judged(said, least, least, least, "holds" if least >= self.least else "does not hold")
+        text = f"smallest cosine between weights of {' and '.join(self.rows)}, expected {self.least:g} or more"
+        return Judged(text, least, least, least, "holds" if least >= self.least else "does not hold")
 
 
 @dataclass(frozen=True, slots=True)
-class Same:
+class SameWeights:
     """The first runs of two rows end with the same weights."""
 
     first: str
@@ -266,8 +283,8 @@ class Same:
     def judge(self, outcomes: Outcomes) -> Judged:
         one, two = (outcomes[row][0].weights for row in (self.first, self.second))
         apart = float(np.abs(_vector(one) - _vector(two)).max()) if one.keys() == two.keys() else math.inf
-        said = f"{self.first} and {self.second}: greatest difference of a weight"
-        return Judged(said, apart, apart, apart, "does not hold" if apart else "holds")
+        text = f"greatest difference between weights of {self.first} and {self.second}, expected 0"
+        return Judged(text, apart, apart, apart, "does not hold" if apart else "holds")
 
 
 def _vector(weights: Mapping[str, float]) -> NDArray[np.float64]:
@@ -339,6 +356,15 @@ def decided(found: Interval, least: float, most: float) -> Verdict:
     if least < found.low and found.high < most:
         return "holds"
     return "does not hold" if found.high < least or found.low > most else "within noise"
+
+
+def _minus(first: Quantity, second: Quantity) -> str:
+    """A difference in words; what both quantities share is said once."""
+    if first.measure == second.measure:
+        return f"{first.row} − {second.row}, {first.measure}"
+    if first.row == second.row:
+        return f"{first.row}, {first.measure} − {second.measure}"
+    return f"{first} − {second}"
 
 
 def _asked(least: float, most: float) -> str:

@@ -30,18 +30,18 @@ from rampion.experiments import (
     tells,
 )
 from rampion.experiments.claims import (
-    Above,
-    Alike,
+    AlwaysZero,
+    Close,
+    GainsMoreOnTuning,
+    Greater,
+    InRange,
     Judged,
-    Keener,
-    Lies,
-    Near,
-    Never,
+    MoreSpread,
+    NearlyParallel,
+    NotLess,
     Quantity,
     Ratio,
-    Same,
-    Unbeaten,
-    Wider,
+    SameWeights,
     decided,
     powered,
     together,
@@ -92,22 +92,22 @@ FIRST, SECOND = Quantity("first", "train"), Quantity("second", "train")
 )
 def test_above_is_judged_by_the_interval_of_paired_units(first, second, verdict):
     outcomes = {"first": [first], "second": [second]}
-    found = Above(FIRST, SECOND).judge(outcomes)
+    found = Greater(FIRST, SECOND).judge(outcomes)
     expected = paired_bootstrap(MEAN, second.samples["train"], first.samples["train"])
     assert found[1:4] == expected[:3]
     assert found.verdict == verdict
-    assert found.said == "first, train − second, train"
+    assert found.text == "first − second, train, expected above 0"
 
 
 def test_units_in_pairs_decide_what_they_could_not_decide_apart():
     base = np.random.default_rng(0).normal(40, 10, 100)
     outcomes = {"first": [values(*(base + 0.1))], "second": [values(*base)]}
-    assert Above(FIRST, SECOND).judge(outcomes).verdict == "holds"
+    assert Greater(FIRST, SECOND).judge(outcomes).verdict == "holds"
 
 
 def test_what_has_other_units_is_compared_without_pairs():
     one, two = spread(40, 2, 1), Outcome({"test": bleu_rows(0.5)})
-    found = Above(FIRST, Quantity("second")).judge({"first": [one], "second": [two]})
+    found = Greater(FIRST, Quantity("second")).judge({"first": [one], "second": [two]})
     a, b = bootstrap(MEAN, one.samples["train"]), bootstrap(BLEU, two.samples["test"])
     assert found.value == a.score - b.score
     assert found.low == pytest.approx(found.value - math.hypot(a.score - a.low, b.high - b.score))
@@ -127,7 +127,7 @@ def test_ratios_lie_between_their_bounds(times, verdict):
     assert found.verdict == verdict
     assert found.value == pytest.approx(seconds[1].sum() / seconds[0].sum() * times)
     assert found.low < found.value < found.high
-    assert found.said == "ten, online / one, online, expected 4 to 16"
+    assert found.text == "ten, online / one, online, expected 4 to 16"
 
 
 def test_a_pace_is_seconds_by_candidates():
@@ -138,8 +138,9 @@ def test_a_pace_is_seconds_by_candidates():
 @pytest.mark.parametrize(("violations", "verdict"), [([0, 0, 0], "holds"), ([0, 1, 0, 0], "does not hold")])
 def test_never_is_not_once(violations, verdict):
     outcomes = {"row": [Outcome({"violated": MEAN.rows(np.array(violations))})]}
-    found = Never(Quantity("row", "violated")).judge(outcomes)
-    assert found == Judged(f"row, violated, of {len(violations)}", *[sum(violations) / len(violations)] * 3, verdict)
+    found = AlwaysZero(Quantity("row", "violated")).judge(outcomes)
+    share, text = sum(violations) / len(violations), f"row, violated, expected 0 in each of {len(violations)}"
+    assert found == Judged(text, share, share, share, verdict)
 
 
 def translated(test: float, tune: float = 0.5, seed: int = 0) -> Outcome:
@@ -152,24 +153,24 @@ def translated(test: float, tune: float = 0.5, seed: int = 0) -> Outcome:
 )
 def test_above_may_ask_for_more_or_less_than_nothing(by, verdict):
     outcomes = {"first": [translated(0.6)], "second": [translated(0.5)]}
-    found = Above(Quantity("first"), Quantity("second"), by).judge(outcomes)
+    found = Greater(Quantity("first"), Quantity("second"), by).judge(outcomes)
     assert found.verdict == verdict, found
-    assert found.said == "first, test − second, test" + (f", expected above {by:g}" if by else "")
+    assert found.text == f"first − second, test, expected above {by:g}"
 
 
 @pytest.mark.parametrize(("share", "verdict"), [(0.5, "holds"), (0.7, "does not hold"), (0.3, "does not hold")])
 def test_near_is_on_either_side(share, verdict):
     outcomes = {"first": [translated(share)], "second": [translated(0.5)]}
-    found = Near(Quantity("first"), Quantity("second"), 1.0).judge(outcomes)
+    found = Close(Quantity("first"), Quantity("second"), 1.0).judge(outcomes)
     assert found.verdict == verdict, found
-    assert found[1:4] == Above(Quantity("first"), Quantity("second")).judge(outcomes)[1:4]
-    assert found.said.endswith("expected -1 to 1")
+    assert found[1:4] == Greater(Quantity("first"), Quantity("second")).judge(outcomes)[1:4]
+    assert found.text.endswith("expected -1 to 1")
 
 
 def test_near_is_in_doubt_where_a_bound_is_inside_the_interval():
     outcomes = {"first": [translated(0.5)], "second": [translated(0.5, seed=1)]}
-    whole = Near(Quantity("first"), Quantity("second"), 0.0).judge(outcomes)
-    assert Near(Quantity("first"), Quantity("second"), whole.high / 2).judge(outcomes).verdict == "within noise"
+    whole = Close(Quantity("first"), Quantity("second"), 0.0).judge(outcomes)
+    assert Close(Quantity("first"), Quantity("second"), whole.high / 2).judge(outcomes).verdict == "within noise"
 
 
 @pytest.mark.parametrize(
@@ -177,7 +178,7 @@ def test_near_is_in_doubt_where_a_bound_is_inside_the_interval():
 )
 def test_unbeaten_is_what_no_other_is_clearly_above(share, verdict):
     outcomes = {"first": [translated(share, seed=1)], "second": [translated(0.505)]}
-    found = Unbeaten(Quantity("first"), Quantity("second")).judge(outcomes)
+    found = NotLess(Quantity("first"), Quantity("second")).judge(outcomes)
     assert found.verdict == verdict, found
 
 
@@ -186,9 +187,9 @@ def test_unbeaten_is_what_no_other_is_clearly_above(share, verdict):
 )
 def test_keener_gains_more_on_what_it_was_tuned_on(tune, test, verdict):
     outcomes = {"first": [translated(test, tune)], "second": [translated(0.5, 0.5)]}
-    found = Keener("first", "second").judge(outcomes)
+    found = GainsMoreOnTuning("first", "second").judge(outcomes)
     gains = [
-        Above(Quantity("first", name), Quantity("second", name)).judge(outcomes).value for name in ("tune", "test")
+        Greater(Quantity("first", name), Quantity("second", name)).judge(outcomes).value for name in ("tune", "test")
     ]
     assert found.value == pytest.approx(gains[0] - gains[1])
     assert found.low < found.value < found.high
@@ -197,7 +198,7 @@ def test_keener_gains_more_on_what_it_was_tuned_on(tune, test, verdict):
 
 def test_p_is_that_of_randomisation_and_the_greatest_of_all_pairs_of_runs():
     one, two = [translated(0.55, seed=seed) for seed in (0, 1)], [translated(0.53, seed=2)]
-    found = Above(Quantity("first"), Quantity("second")).judge({"first": one, "second": two})
+    found = Greater(Quantity("first"), Quantity("second")).judge({"first": one, "second": two})
     alone = [randomisation(BLEU, two[0].samples["test"][None], run.samples["test"][None], 2000).p for run in one]
     assert found.p == max(alone)
     assert found.p != min(alone)
@@ -205,9 +206,9 @@ def test_p_is_that_of_randomisation_and_the_greatest_of_all_pairs_of_runs():
 
 def test_p_is_of_segments_alone():
     runs = {name: [Outcome({"online": MEAN.rows(np.ones(9))})] for name in ("first", "second")}
-    assert Above(Quantity("first", "online"), Quantity("second", "online")).judge(runs).p is None
+    assert Greater(Quantity("first", "online"), Quantity("second", "online")).judge(runs).p is None
     runs = {"first": [spread(41, 2, 1)], "second": [translated(0.5)]}
-    assert Above(FIRST, Quantity("second")).judge(runs).p is None
+    assert Greater(FIRST, Quantity("second")).judge(runs).p is None
 
 
 @pytest.mark.parametrize("by", ["sd", "range"])
@@ -221,7 +222,7 @@ def test_p_is_of_segments_alone():
 )
 def test_wider_is_the_spread_of_runs(by, shares, others, verdict):
     runs = {"first": [translated(share) for share in shares], "second": [translated(share) for share in others]}
-    found = Wider(("first",), ("second",), by).judge(runs)
+    found = MoreSpread(("first",), ("second",), by).judge(runs)
     spreads = []
     for row in runs.values():
         scores = [measured([one], "test").score for one in row]
@@ -230,11 +231,13 @@ def test_wider_is_the_spread_of_runs(by, shares, others, verdict):
     assert found.verdict == verdict, found
 
 
-@pytest.mark.parametrize("by", ["sd", "range"])
-def test_the_runs_of_several_rows_are_one_group_and_a_single_run_has_no_spread(by):
+@pytest.mark.parametrize(("by", "spread"), [("sd", "standard deviation"), ("range", "range")])
+def test_the_runs_of_several_rows_are_one_group_and_a_single_run_has_no_spread(by, spread):
     runs = {"a": [translated(0.4)], "b": [translated(0.6)], "c": [translated(0.5)]}
-    assert Wider(("a", "b"), ("c",), by).judge(runs).verdict == "holds"
-    assert Wider(("a",), ("c",), by).judge(runs) == Judged(f"{by} of a − of c, test", 0, 0, 0, "within noise")
+    assert MoreSpread(("a", "b"), ("c",), by).judge(runs).verdict == "holds"
+    assert MoreSpread(("a",), ("c",), by).judge(runs) == Judged(
+        f"{spread} of a − that of c, test, expected above 0", 0, 0, 0, "within noise"
+    )
 
 
 def weighed(**weights: float) -> Outcome:
@@ -252,7 +255,7 @@ def weighed(**weights: float) -> Outcome:
 )
 def test_weights_are_alike_that_point_the_same_way(other, cosine, verdict):
     runs = {"a": [weighed(LM=1.0, Words=-2.0), weighed(LM=1.0, Words=-2.0)], "b": [weighed(**other)]}
-    found = Alike(("a", "b"), 0.95).judge(runs)
+    found = NearlyParallel(("a", "b"), 0.95).judge(runs)
     assert found.value == pytest.approx(cosine)
     assert found.verdict == verdict
 
@@ -266,7 +269,7 @@ def test_weights_are_alike_that_point_the_same_way(other, cosine, verdict):
     ],
 )
 def test_weights_are_the_same_to_the_last_bit(other, apart, verdict):
-    found = Same("a", "b").judge({"a": [weighed(LM=1.0, Words=-2.0)], "b": [weighed(**other)]})
+    found = SameWeights("a", "b").judge({"a": [weighed(LM=1.0, Words=-2.0)], "b": [weighed(**other)]})
     assert (found.value, found.verdict) == (apart, verdict)
 
 
@@ -299,7 +302,7 @@ def test_several_runs_are_pooled():
     runs = [spread(40, 2, 1), spread(42, 2, 2)]
     assert measured(runs, "train").score == pytest.approx(np.mean([run.samples["train"][:, 0] for run in runs]))
     assert measured(runs, "test") is None
-    found = Above(FIRST, SECOND).judge({"first": runs, "second": [spread(40, 2, 3)]})
+    found = Greater(FIRST, SECOND).judge({"first": runs, "second": [spread(40, 2, 3)]})
     assert found.value == pytest.approx(1, abs=0.5)
 
 
@@ -343,14 +346,14 @@ def test_how_a_curve_rises(curve, bend, early, overshoot, reached):
     [(39, 41, "holds"), (40.5, 50, "does not hold"), (0, 39.5, "does not hold"), (40, 50, "within noise")],
 )
 def test_a_number_lies_between_bounds(least, most, verdict):
-    found = Lies(FIRST, least, most).judge({"first": [spread(40, 1, 1)]})
+    found = InRange(FIRST, least, most).judge({"first": [spread(40, 1, 1)]})
     assert found.verdict == verdict
-    assert found.said == f"first, train, expected {least:g} to {most:g}"
+    assert found.text == f"first, train, expected {least:g} to {most:g}"
 
 
 def test_runs_are_spread_in_any_measure():
     runs = {"a": [spread(40, 1, 1)], "b": [spread(50, 1, 2)], "c": [spread(42, 1, 3)]}
-    found = Wider(("a", "b"), ("a", "c"), "range", "train").judge(runs)
+    found = MoreSpread(("a", "b"), ("a", "c"), "range", "train").judge(runs)
     assert found.value == pytest.approx(8, abs=0.5)
     assert found.verdict == "holds"
 
@@ -378,8 +381,8 @@ TOY = Experiment(
     {"train": "training", "test": "test"},
     (Row("best there is", Known(50.0), {"train": 50.0}), Row("A & B", Thrown(40.0)), Row("C", Thrown(30.0))),
     (
-        Relation("X1", "must", "A & B is above C", (Above(Quantity("A & B", "train"), Quantity("C", "train")),)),
-        Relation("X2", "should", "C is best", (Above(Quantity("C", "train"), Quantity("best there is", "train")),)),
+        Relation("X1", "must", "A & B is above C", (Greater(Quantity("A & B", "train"), Quantity("C", "train")),)),
+        Relation("X2", "should", "C is best", (Greater(Quantity("C", "train"), Quantity("best there is", "train")),)),
     ),
 )
 
@@ -521,7 +524,7 @@ def test_numbers_of_gimpel_and_smith():
 def test_numbers_of_wuebker_and_others():
     papers = {(one.file, row.label): dict(row.paper) for one in wuebker.EXPERIMENTS for row in one.rows}
     assert papers["wuebker-table-2", "RPROP"] == {"test": 31.3, "chosen": 29}
-    assert papers["wuebker-table-2", "RPROP, nothing left out"] == {"test": 30.7}
+    assert papers["wuebker-table-2", "RPROP without leave-one-out"] == {"test": 30.7}
     assert papers["wuebker-efficiency", "GT, effort"]["step"] / papers["wuebker-efficiency", "RPROP, effort"][
         "step"
     ] == pytest.approx(6.4)

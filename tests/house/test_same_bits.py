@@ -107,8 +107,8 @@ def figures(label: str, path: Path) -> Iterator[Item]:
         measured, curves = kept(row["measured"]), list(map(kept, row["curves"]))
         yield f"{label}: {row['row']}", exact([measured, curves, row.get("weights")])
     for one in facts["relations"]:
-        if not any(f", {clock}" in claim["said"] for claim in one["claims"] for clock in clocks):
-            found = [{name: claim[name] for name in claim.keys() - {"said"}} for claim in one["claims"]]
+        if not any(f", {clock}" in claim["text"] for claim in one["claims"] for clock in clocks):
+            found = [{name: claim[name] for name in claim.keys() - {"text"}} for claim in one["claims"]]
             yield f"{label}: {one['id']}", exact([one["verdict"], found])
 
 

@@ -7,7 +7,7 @@ together with the other features.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rampion.analysis.significance import paired_bootstrap, randomisation
 from rampion.experiments import Experiment, Picture, Relation, Row
-from rampion.experiments.claims import Above, Lies, Near, Never, Quantity, Ratio, Unbeaten, Wider
+from rampion.experiments.claims import AlwaysZero, InRange, MoreSpread, Quantity, Ratio, close, greater, not_less
 from rampion.experiments.samples import MEAN, Outcome
 
 Method = Literal["GT", "SGD", "AdaGrad", "RPROP"]
@@ -78,7 +78,7 @@ class Trial:
     learning: Learning
 
 
-BASELINE, WITHOUT, EVERYTHING = "baseline", "RPROP, nothing left out", "RPROP, all features"
+BASELINE, WITHOUT, EVERYTHING = "baseline", "RPROP without leave-one-out", "RPROP, all features"
 TABLE_2: Mapping[str, float] = {
     BASELINE: 30.4, GT: 30.9, SGD: 30.8, ADAGRAD: 31.1, RPROP: 31.3, WITHOUT: 30.7, EVERYTHING: 31.6,
 }  # fmt: skip
@@ -94,14 +94,6 @@ def _learning(method: Method) -> Learning:
     return Learning(method, tau=GROWN) if method == "GT" else Learning(method)
 
 
-def _unbeaten(first: str, others: Iterable[str]) -> tuple[Unbeaten, ...]:
-    return tuple(Unbeaten(Quantity(first), Quantity(other)) for other in others)
-
-
-def _above(first: str, others: Iterable[str], measure: str = "test") -> tuple[Above, ...]:
-    return tuple(Above(Quantity(first, measure), Quantity(other, measure)) for other in others)
-
-
 def _tuned(label: str, learning: Learning | None) -> Row:
     paper = {"test": TABLE_2[label]} | ({"chosen": CHOSEN[label]} if label in CHOSEN else {})
     return Row(label, Tuned(learning), paper)
@@ -109,7 +101,7 @@ def _tuned(label: str, learning: Learning | None) -> Row:
 
 table_2 = Experiment(
     "wuebker/table-2",
-    "Table 2: updates, leaving one out, and feature sets",
+    "Table 2: updates, leave-one-out, and feature sets",
     {"expected": "expected BLEU", "tune": "dev BLEU", "test": "test BLEU", "chosen": "step"},
     (
         _tuned(BASELINE, None),
@@ -120,18 +112,18 @@ table_2 = Experiment(
     (
         Relation(
             "X20a", "must", "no method is below the baseline",
-            tuple(claim for method in METHODS for claim in _unbeaten(method, [BASELINE])),
+            tuple(not_less(method, BASELINE) for method in METHODS),
         ),
         Relation(
             "X20b", "must", "RPROP is not below AdaGrad, AdaGrad not below GT, and GT not below SGD",
-            tuple(Unbeaten(Quantity(one), Quantity(two)) for one, two in ((RPROP, ADAGRAD), (ADAGRAD, GT), (GT, SGD))),
+            tuple(not_less(one, two) for one, two in ((RPROP, ADAGRAD), (ADAGRAD, GT), (GT, SGD))),
         ),
-        Relation("X20c", "must", "leaving one out matters", _above(RPROP, [WITHOUT])),
-        Relation("X20d", "must", "all features are better than phrase pairs alone", _above(EVERYTHING, [RPROP])),
-        Relation("X20e", "should", "RPROP is above the baseline", _above(RPROP, [BASELINE])),
+        Relation("X20c", "must", "leave-one-out improves test BLEU", (greater(RPROP, WITHOUT),)),
+        Relation("X20d", "must", "all features are better than phrase pairs alone", (greater(EVERYTHING, RPROP),)),
+        Relation("X20e", "should", "RPROP is above the baseline", (greater(RPROP, BASELINE),)),
         Relation(
-            "X21f", "must", "GT comes to its best step earlier than SGD and RPROP",
-            tuple(Above(Quantity(other, "chosen"), Quantity(GT, "chosen")) for other in (SGD, RPROP)),
+            "X21f", "must", "GT reaches its best step earlier than SGD and RPROP",
+            tuple(greater(other, GT, "chosen") for other in (SGD, RPROP)),
         ),
     ),
     note="Expected BLEU is that of the training lists, at the step that is best on dev; of the steps that are tried.",
@@ -142,8 +134,8 @@ def _curve(method: Method) -> str:
     return f"{method}, curve"
 
 
-def _ways(measure: str, least: float, most: float, *methods: Method) -> tuple[Lies, ...]:
-    return tuple(Lies(Quantity(_curve(method), measure), least, most) for method in methods)
+def _ways(measure: str, least: float, most: float, *methods: Method) -> tuple[InRange, ...]:
+    return tuple(InRange(Quantity(_curve(method), measure), least, most) for method in methods)
 
 
 INFINITE = float("inf")
@@ -159,12 +151,15 @@ figure_2 = Experiment(
     (
         Relation(
             "X21a", "must", "RPROP ends above SGD and AdaGrad",
-            _above(_curve(RPROP), [_curve(SGD), _curve(ADAGRAD)], "expected"),
+            tuple(greater(_curve(RPROP), _curve(other), "expected") for other in (SGD, ADAGRAD)),
         ),
-        Relation("X21b", "should", "SGD rises along a straight line", _ways("bend", -0.1, 0.1, "SGD")),
-        Relation("X21c", "should", "GT rises fast at first, and slower then", _ways("bend", 0.0, INFINITE, "GT")),
+        Relation("X21b", "should", "the curve of SGD is almost a straight line", _ways("bend", -0.1, 0.1, "SGD")),
         Relation(
-            "X21d", "should", "AdaGrad overshoots, goes back, and rises slower and slower",
+            "X21c", "should", "the curve of GT rises fast at first, then more slowly",
+            _ways("bend", 0.0, INFINITE, "GT"),
+        ),
+        Relation(
+            "X21d", "should", "AdaGrad first overshoots and falls back, then rises more and more slowly",
             (*_ways("overshoot", 0.0, INFINITE, "AdaGrad"), *_ways("bend", 0.0, INFINITE, "AdaGrad")),
         ),
         Relation(
@@ -172,14 +167,14 @@ figure_2 = Experiment(
             _ways("early bend", -INFINITE, 0.0, "RPROP"),
         ),
         Relation(
-            "X21g", "should", "GT and AdaGrad have gone most of their way earlier than SGD and RPROP",
+            "X21g", "should", "GT and AdaGrad reach 90 % of their gain in fewer steps than SGD and RPROP",
             tuple(
-                Above(Quantity(_curve(late), "reached"), Quantity(_curve(early), "reached"))
+                greater(_curve(late), _curve(early), "reached")
                 for early in ("GT", "AdaGrad") for late in ("SGD", "RPROP")
             ),
         ),
     ),
-    note="GT's regulariser is another one, so that where it ends is not to be compared.",
+    note="GT has a different regulariser, so its final value cannot be compared with the others.",
     picture=Picture("expected BLEU of the training lists", {name: (_curve(name), "expected") for name in METHODS}),
 )  # fmt: skip
 
@@ -196,15 +191,15 @@ def _times(name: str, sentence: str, measure: str, least: float) -> Relation:
 
 efficiency = Experiment(
     "wuebker/efficiency",
-    "Efficiency: growing tables or following signs, on the same lists",
-    {"step": "seconds a step", "memory": "MB", "updated": "numbers that change"},
+    "Efficiency: growth transformation (GT) and RPROP on the same lists",
+    {"step": "seconds a step", "memory": "MB", "updated": "values changed"},
     (_effort("GT"), _effort("RPROP")),
     (
-        _times("X22a", "GT changes several times as many numbers", "updated", 2.0),
+        _times("X22a", "GT changes at least twice as many values", "updated", 2.0),
         _times("X22b", "GT is more than twice as slow", "step", 2.0),
         _times("X22c", "GT needs more memory", "memory", 1.0),
     ),
-    note="Memory is what learning takes at most beside the lists; the paper's is that of the program.",
+    note="Memory is the peak that learning adds to the lists; the paper gives that of the whole program.",
 )  # fmt: skip
 
 
@@ -236,15 +231,15 @@ sensitivity = Experiment(
     ),
     (
         Relation(
-            "X24a", "must", "as long as tau is small it does not matter",
+            "X24a", "must", "small values of tau make no difference",
             tuple(
-                Near(Quantity(_strong(tau), measure), Quantity(_strong(0.0), measure), 0.5)
+                close(_strong(tau), _strong(0.0), 0.5, measure)
                 for measure in ("expected", "tune") for tau in TAUS if 0 < tau <= SMALL
             ),
         ),
         Relation(
-            "X24b", "must", "the rate matters more to SGD than to AdaGrad",
-            tuple(Wider(_paced("SGD"), _paced("AdaGrad"), "range", measure) for measure in ("expected", "tune")),
+            "X24b", "must", "the learning rate matters more for SGD than for AdaGrad",
+            tuple(MoreSpread(_paced("SGD"), _paced("AdaGrad"), "range", measure) for measure in ("expected", "tune")),
         ),
     ),
     note="The paper gives no numbers here. Each rate is ten times the one before it.",
@@ -274,13 +269,13 @@ larger = Experiment(
     (
         Relation(
             "X23a", "should", "RPROP is above AdaGrad, AdaGrad above SGD",
-            (*_above(_larger("RPROP"), [_larger("AdaGrad")]), *_above(_larger("AdaGrad"), [_larger("SGD")])),
+            (greater(_larger("RPROP"), _larger("AdaGrad")), greater(_larger("AdaGrad"), _larger("SGD"))),
         ),
         Relation(
-            "X23b", "should", "SGD is near to the baseline",
-            (Near(Quantity(_larger("SGD")), Quantity(BASELINE), 0.5),),
+            "X23b", "should", "SGD is close to the baseline",
+            (close(_larger("SGD"), BASELINE, 0.5),),
         ),
-        Relation("X23c", "should", "RPROP is above the baseline", _above("RPROP, larger, reordering", [BASELINE])),
+        Relation("X23c", "should", "RPROP is above the baseline", (greater("RPROP, larger, reordering", BASELINE),)),
     ),
     note="The paper's own baselines here have 18.0 (Chinese-English, discussion forum) and 28.3 (German-English).",
 )  # fmt: skip
@@ -345,20 +340,21 @@ def prove(doubt: Doubt, seed: int) -> Outcome:
 
 
 def _lawful(name: str, law: str, sentence: str) -> Relation:
-    return Relation(name, "must", sentence, (Never(Quantity(law, "violated")),))
+    return Relation(name, "must", sentence, (AlwaysZero(Quantity(law, "violated")),))
 
 
 significance = Experiment(
     "wuebker/significance",
-    "Whether p-values are what they should be",
+    "Properties that p-values must have",
     {"violated": "share of checks violated"},
     (Row("same", Doubt("same")), Row("apart", Doubt("apart")), Row("halves", Doubt("halves", 1))),
     (
-        _lawful("X25a", "same", "of two systems that are the same p is 1"),
-        _lawful("X25b", "apart", "p falls as an artificial difference grows"),
-        _lawful("X25c", "halves", "p of two halves of one system's runs is uniform"),
+        _lawful("X25a", "same", "p is 1 for two identical systems"),
+        _lawful("X25b", "apart", "p falls as an artificial difference between two systems grows"),
+        _lawful("X25c", "halves", "p is uniformly distributed for two halves of one system's runs"),
     ),
-    note=f"{RUNS} runs a system, {SEGMENTS} segments, {TRIALS} trials; randomisation, in the first two bootstrap too.",
+    note=f"{RUNS} runs of each system, {SEGMENTS} segments, {TRIALS} trials of approximate randomisation; the first "
+    "two also with the paired bootstrap.",
 )
 
 EXPERIMENTS = (table_2, figure_2, efficiency, sensitivity, larger, significance)

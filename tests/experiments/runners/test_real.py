@@ -11,8 +11,8 @@ from command import rampion
 from scales import TINY
 
 from rampion.experiments import experiments
-from rampion.experiments.claims import Above, Between, Lies, Quantity
-from rampion.experiments.papers.tillmann_zhang.real import CM, MER_7, PERCEPTRON, SEVEN, table_8
+from rampion.experiments.claims import Greater, GroupDifference, InRange, Quantity
+from rampion.experiments.papers.tillmann_zhang.real import CM, MERT_7, PERCEPTRON, SEVEN, table_8
 from rampion.experiments.runners.inputs import Remembering
 from rampion.experiments.samples import EARLY, Course, Outcome, Settled
 from rampion.experiments.scales import SCALES
@@ -46,7 +46,7 @@ def test_curves_of_three_methods(made):
     assert "iteration 1: dev " in err
     assert [line.split()[0] for line in text.splitlines() if line.startswith("X11")] == ["X11a", "X11b", "X11c"]
     rows = rows_of(out, "figures-4-6")
-    assert list(rows) == [CM, PERCEPTRON, MER_7]
+    assert list(rows) == [CM, PERCEPTRON, MERT_7]
     for row in rows.values():
         (curves,), (run,) = row["curves"], row["runs"]
         assert len(curves["dev"]) == len(curves["test"]) == 2
@@ -66,7 +66,7 @@ def test_what_stays_in_a_stage_stays(made):
 
 @pytest.mark.parametrize(
     ("name", "row", "lost"),
-    [(FIGURES, MER_7, "run/weights/001.bin"), (TABLE, "binary then 7 features", "second/sets/002.records")],
+    [(FIGURES, MERT_7, "run/weights/001.bin"), (TABLE, "binary then 7 features", "second/sets/002.records")],
 )
 def test_whoever_was_interrupted_ends_with_the_same(made, tmp_path, monkeypatch, name, row, lost):
     """A run that lost its outcome and its last iteration."""
@@ -146,13 +146,13 @@ def test_the_course_of_a_curve():
 
 def test_claims_of_curves_of_different_lengths():
     outcomes = {"long": [Outcome({"rough": curve(0.5, 0.3, 0.6)})], "short": [Outcome({"rough": curve(0.5, 0.51)})]}
-    judged = Above(Quantity("long", "rough"), Quantity("short", "rough")).judge(outcomes)
+    judged = Greater(Quantity("long", "rough"), Quantity("short", "rough")).judge(outcomes)
     assert judged.verdict == "holds"
     assert judged.p is None
-    assert Lies(Quantity("long", "rough"), 30).judge(outcomes).verdict == "does not hold"
+    assert InRange(Quantity("long", "rough"), 30).judge(outcomes).verdict == "does not hold"
 
 
 def test_what_lies_between():
     outcomes = {name: [Outcome({"test": curve(point)})] for name, point in (("a", 0.5), ("b", 0.4), ("c", 0.35))}
-    assert Between(("a",), ("b", "c"), least=1.5).judge(outcomes).verdict == "holds"
-    assert Between(("a",), ("b", "c"), most=0.5).judge(outcomes).verdict == "does not hold"
+    assert GroupDifference(("a",), ("b", "c"), least=1.5).judge(outcomes).verdict == "holds"
+    assert GroupDifference(("a",), ("b", "c"), most=0.5).judge(outcomes).verdict == "does not hold"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from rampion.experiments import Experiment, Picture, Relation, Row
-from rampion.experiments.claims import Above, Between, Lies, Near, Quantity, Ratio
+from rampion.experiments.claims import Close, GroupDifference, InRange, Quantity, Ratio, close, greater
 from rampion.experiments.papers.tillmann_zhang.binary import Training
 from rampion.experiments.samples import EARLY
 
@@ -51,7 +51,7 @@ class Staged:
 
 
 METHODS: Mapping[str, Literal["mert", "costmargin-dense", "perceptron-dense"]] = {
-    "MER": "mert", "Costmargin": "costmargin-dense", "perceptron": "perceptron-dense",
+    "MERT": "mert", "Costmargin": "costmargin-dense", "perceptron": "perceptron-dense",
 }  # fmt: skip
 SIZES = (1, 3, 10, 100)
 
@@ -59,13 +59,13 @@ SIZES = (1, 3, 10, 100)
 Numbers = Mapping[str, tuple[tuple[float, float], ...]]
 TABLE_6: Numbers = {
     "flat": ((26.8, 40.0),),
-    "MER": ((32.6, 44.6), (32.7, 44.9), (32.8, 44.7), (32.6, 44.9)),
+    "MERT": ((32.6, 44.6), (32.7, 44.9), (32.8, 44.7), (32.6, 44.9)),
     "Costmargin": ((31.2, 44.0), (31.1, 44.7), (31.3, 44.0), (31.4, 44.5)),
     "perceptron": ((30.9, 44.1), (30.1, 43.7), (30.9, 44.5), (30.1, 42.8)),
 }
 TABLE_7: Numbers = {
     "flat": ((29.5, 43.1),),
-    "MER": ((30.0, 42.5), (30.6, 43.2), (31.8, 44.0), (31.5, 43.7)),
+    "MERT": ((30.0, 42.5), (30.6, 43.2), (31.8, 44.0), (31.5, 43.7)),
     "Costmargin": ((31.9, 44.8), (31.6, 44.6), (32.2, 44.9), (32.1, 44.3)),
     "perceptron": ((31.6, 44.7), (31.8, 44.6), (32.1, 45.7), (32.2, 44.6)),
 }
@@ -92,29 +92,21 @@ def _rows(numbers: Numbers, more: str, features: str, metric: Literal["bleu", "w
     )
     if "flat" not in numbers:
         return learnt
-    return Row(f"flat, {more}", Flat(features), dict(zip(names, numbers["flat"][0], strict=True))), *learnt
+    return Row(f"equal weights, {more}", Flat(features), dict(zip(names, numbers["flat"][0], strict=True))), *learnt
 
 
 def _labels(method: str, more: str, sizes: Sequence[int] = SIZES) -> tuple[str, ...]:
     return tuple(_label(method, n, more) for n in sizes)
 
 
-def _above(first: str, second: str, measure: str = "test") -> Above:
-    return Above(Quantity(first, measure), Quantity(second, measure))
-
-
-def _near(first: str, second: str) -> Near:
-    return Near(Quantity(first), Quantity(second), MARGIN)
-
-
-def _ends(method: str, more: str) -> Near:
+def _ends(method: str, more: str) -> Close:
     """A claim that 1-best lists are as good as 100-best lists."""
-    return _near(_label(method, 1, more), _label(method, 100, more))
+    return close(_label(method, 1, more), _label(method, 100, more), MARGIN)
 
 
 FEW, ALL, WER = "6 features", "7 features", "7 features, mWER"
-FLAT_6, FLAT_7 = f"flat, {FEW}", f"flat, {ALL}"
-MER_6, MER_7 = _label("MER", 1, FEW), _label("MER", 1, ALL)
+FLAT_6, FLAT_7 = f"equal weights, {FEW}", f"equal weights, {ALL}"
+MERT_6, MERT_7 = _label("MERT", 1, FEW), _label("MERT", 1, ALL)
 CM, PERCEPTRON = _label("Costmargin", 1, ALL), _label("perceptron", 1, ALL)
 rows_6, rows_7, rows_8 = _rows(TABLE_6, FEW, SIX), _rows(TABLE_7, ALL, SEVEN), _rows(TABLE_8, WER, SEVEN, "wer")
 _BY_LABEL = {row.label: row for row in (*rows_6, *rows_7)}
@@ -127,25 +119,25 @@ table_6 = Experiment(
     rows_6,
     (
         Relation(
-            "X9a", "must", "all training beats flat weights, on dev and on the test",
-            tuple(_above(row.label, FLAT_6, measure) for row in rows_6[1:] for measure in COLUMNS),
+            "X9a", "must", "every training method beats equal weights, on dev and on the test",
+            tuple(greater(row.label, FLAT_6, measure) for row in rows_6[1:] for measure in COLUMNS),
         ),
         Relation(
-            "X9b", "must", "flat weights are strong already",
-            tuple(Ratio(Quantity(FLAT_6), Quantity(label), STRONG, 1.0) for label in _labels("MER", FEW)),
+            "X9b", "must", "equal weights already reach at least 80 % of the test BLEU of MERT",
+            tuple(Ratio(Quantity(FLAT_6), Quantity(label), STRONG, 1.0) for label in _labels("MERT", FEW)),
         ),
         Relation(
-            "X9c", "must", "for MER and Costmargin 1-best lists are as good as 100-best lists",
-            tuple(_ends(method, FEW) for method in ("MER", "Costmargin")),
+            "X9c", "must", "for MERT and Costmargin, 1-best lists are as good as 100-best lists",
+            tuple(_ends(method, FEW) for method in ("MERT", "Costmargin")),
         ),
         Relation(
-            "X9d", "should", "MER is best on dev",
-            tuple(_above(_label("MER", n, FEW), _label(other, n, FEW), "dev")
+            "X9d", "should", "MERT is best on dev",
+            tuple(greater(_label("MERT", n, FEW), _label(other, n, FEW), "dev")
                   for n in SIZES for other in ("Costmargin", "perceptron")),
         ),
         Relation(
-            "X9e", "should", "on the test MER and Costmargin are about equal",
-            tuple(_near(_label("MER", n, FEW), _label("Costmargin", n, FEW)) for n in SIZES),
+            "X9e", "should", "on the test, MERT and Costmargin are about equal",
+            tuple(close(_label("MERT", n, FEW), _label("Costmargin", n, FEW), MARGIN) for n in SIZES),
         ),
     ),
     note=NOTE,
@@ -155,28 +147,31 @@ table_7 = Experiment(
     "tillmann-zhang/table-7",
     "Table VII: seven real-valued features",
     COLUMNS,
-    (_BY_LABEL[FLAT_6], _BY_LABEL[MER_6], *rows_7),
+    (_BY_LABEL[FLAT_6], _BY_LABEL[MERT_6], *rows_7),
     (
-        Relation("X10a", "must", "the length of the target improves flat weights", (_above(FLAT_7, FLAT_6),)),
         Relation(
-            "X10b", "must", "MER on 1-best lists is hurt: below flat weights, and below itself with six features",
-            tuple(_above(label, MER_7) for label in (FLAT_7, MER_6)),
+            "X10a", "must", "with equal weights, the target length as a feature helps",
+            (greater(FLAT_7, FLAT_6),),
         ),
         Relation(
-            "X10c", "must", "MER is better on longer lists",
-            tuple(_above(label, MER_7) for label in _labels("MER", ALL, (10, 100))),
+            "X10b", "must", "on 1-best lists, MERT is below equal weights, and below MERT with six features",
+            tuple(greater(label, MERT_7) for label in (FLAT_7, MERT_6)),
         ),
         Relation(
-            "X10d", "must", "for Costmargin and the perceptron 1-best lists are as good as 100-best lists",
+            "X10c", "must", "MERT is better on longer lists",
+            tuple(greater(label, MERT_7) for label in _labels("MERT", ALL, (10, 100))),
+        ),
+        Relation(
+            "X10d", "must", "for Costmargin and the perceptron, 1-best lists are as good as 100-best lists",
             tuple(_ends(method, ALL) for method in ("Costmargin", "perceptron")),
         ),
         Relation(
-            "X10e", "must", "on 1-best lists Costmargin and the perceptron are better than MER",
-            tuple(_above(label, MER_7) for label in (CM, PERCEPTRON)),
+            "X10e", "must", "on 1-best lists, Costmargin and the perceptron are better than MERT",
+            tuple(greater(label, MERT_7) for label in (CM, PERCEPTRON)),
         ),
         Relation(
             "X10f", "must", "Costmargin and the perceptron are about equal",
-            tuple(_near(_label("Costmargin", n, ALL), _label("perceptron", n, ALL)) for n in SIZES),
+            tuple(close(_label("Costmargin", n, ALL), _label("perceptron", n, ALL), MARGIN) for n in SIZES),
         ),
     ),
     note=NOTE,
@@ -189,15 +184,15 @@ table_8 = Experiment(
     (*(row for row in rows_7 if row.label.startswith(tuple(TABLE_8))), *rows_8),
     (
         Relation(
-            "X12a", "must", "Costmargin loses test BLEU",
-            (Between(_labels("Costmargin", ALL), _labels("Costmargin", WER), least=1.5),),
+            "X12a", "must", "Costmargin loses at least 1.5 test BLEU",
+            (GroupDifference(_labels("Costmargin", ALL), _labels("Costmargin", WER), least=1.5),),
         ),
         Relation(
-            "X12b", "must", "the perceptron loses far less",
-            (Between(_labels("perceptron", ALL), _labels("perceptron", WER), most=0.5),),
+            "X12b", "must", "the perceptron loses less than 0.5 BLEU",
+            (GroupDifference(_labels("perceptron", ALL), _labels("perceptron", WER), most=0.5),),
         ),
     ),
-    note=f"{NOTE} Lists of all lengths together.",
+    note=f"{NOTE} Each claim pools lists of all lengths.",
 )  # fmt: skip
 
 STAGE_REAL = Dense(SEVEN, "costmargin-dense")
@@ -205,7 +200,7 @@ STAGE_BINARY = Training("SWAP", "all")
 REAL_FIRST, BINARY_FIRST = "7 features then binary", "binary then 7 features"
 table_9 = Experiment(
     "tillmann-zhang/table-9",
-    "Table IX: real-valued and binary features, the ones on top of the others",
+    "Table IX: real-valued and binary features, learnt one after the other",
     COLUMNS,
     (
         _BY_LABEL[CM],
@@ -214,34 +209,40 @@ table_9 = Experiment(
     ),
     (
         Relation(
-            "X13a", "should", "binary features on top do not hurt, nor below",
-            tuple(_above(label, CM) for label in (REAL_FIRST, BINARY_FIRST)),
+            "X13a", "should", "binary features do not hurt, before or after the real-valued ones",
+            tuple(greater(label, CM) for label in (REAL_FIRST, BINARY_FIRST)),
         ),
-        Relation("X13b", "should", "the binary ones first are better", (_above(BINARY_FIRST, REAL_FIRST),)),
+        Relation(
+            "X13b", "should", "learning the binary features first is better",
+            (greater(BINARY_FIRST, REAL_FIRST),),
+        ),
     ),
     note=NOTE,
 )  # fmt: skip
 
 figures_4_6 = Experiment(
     "tillmann-zhang/figures-4-6",
-    "Figures 4 to 6: learning curves of Costmargin, the perceptron and MER",
+    "Figures 4 to 6: learning curves of Costmargin, the perceptron and MERT",
     {"test": "test BLEU", "dip": "dip", "recovery": "recovery", "rough": "roughness", "settled": "settled"},
-    tuple(_BY_LABEL[label] for label in (CM, PERCEPTRON, MER_7)),
+    tuple(_BY_LABEL[label] for label in (CM, PERCEPTRON, MERT_7)),
     (
         Relation(
             "X11a", "should", f"Costmargin dips before iteration {EARLY}, then recovers",
-            (Lies(Quantity(CM, "dip"), 0.0), Lies(Quantity(CM, "recovery"), 0.0)),
+            (InRange(Quantity(CM, "dip"), 0.0), InRange(Quantity(CM, "recovery"), 0.0)),
         ),
-        Relation("X11b", "should", "the perceptron's curve is rougher", (_above(PERCEPTRON, CM, "rough"),)),
         Relation(
-            "X11c", "should", "MER's curve is the smoothest and the fastest",
-            tuple(_above(label, MER_7, measure) for measure in ("rough", "settled") for label in (CM, PERCEPTRON)),
+            "X11b", "should", "the perceptron's curve is rougher than Costmargin's",
+            (greater(PERCEPTRON, CM, "rough"),),
+        ),
+        Relation(
+            "X11c", "should", "MERT's curve is the smoothest, and settles first",
+            tuple(greater(label, MERT_7, measure) for measure in ("rough", "settled") for label in (CM, PERCEPTRON)),
         ),
     ),
     note=f"Of test BLEU. Dip: from the first iteration down to the lowest up to the {EARLY}th; recovery: from there to "
     "the end. Roughness: the mean change between iterations, up or down. Settled: as in Figure 3.",
     picture=Picture(
-        "BLEU", {f"{label}, {curve}": (label, curve) for label in (CM, PERCEPTRON, MER_7) for curve in COLUMNS}
+        "BLEU", {f"{label}, {curve}": (label, curve) for label in (CM, PERCEPTRON, MERT_7) for curve in COLUMNS}
     ),
 )  # fmt: skip
 
