@@ -6,19 +6,17 @@ paper's numbers are means over its languages and tests, so only relations can be
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
 from statistics import fmean
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rampion.arrays import Reals
 from rampion.experiments import Experiment, Picture, Relation, Row, Scatter
 from rampion.experiments.claims import (
-    AlwaysZero,
     GainsMoreOnTuning,
     MoreSpread,
     NearlyParallel,
@@ -29,7 +27,9 @@ from rampion.experiments.claims import (
     greater,
     not_less,
 )
-from rampion.experiments.samples import MEAN, Outcome
+from rampion.experiments.papers import laws
+from rampion.experiments.papers.laws import Checks, lawful
+from rampion.experiments.samples import Outcome
 from rampion.losses.contrast import MODEL, Contrast, Side
 from rampion.losses.expectation import Risk
 from rampion.losses.table import LOSSES
@@ -287,7 +287,6 @@ class Family:
 SEGMENTS, LONGEST, WIDTH = 16, 8, 3
 EXACT = 1e-8  # rounding
 STRENGTH = 0.1  # of L2: without it, separable lists have no finite optimum
-Laws = Iterator[NDArray[np.bool_]]
 
 
 def problem(random: np.random.Generator) -> Batch:
@@ -312,7 +311,7 @@ def value(loss: Loss | str, stakes: Stakes, scores: Reals) -> float:
     return (LOSSES[loss] if isinstance(loss, str) else loss).slopes(stakes, scores)[0]
 
 
-def ramps(batch: Batch, random: np.random.Generator) -> Laws:
+def ramps(batch: Batch, random: np.random.Generator) -> Checks:
     """F1 to F4 and F6 (S3.2)."""
     stakes, scores = batch.stakes, batch.scores(3 * random.normal(size=WIDTH))
     one, two, three = (value(f"ramp{n}", stakes, scores) for n in (1, 2, 3))
@@ -325,14 +324,14 @@ def ramps(batch: Batch, random: np.random.Generator) -> Laws:
     yield np.abs([value("ramp3", dear, scores) - 10 * value("ramp3", stakes, scores / 10)]) > EXACT
 
 
-def gamma(batch: Batch, random: np.random.Generator) -> Laws:
+def gamma(batch: Batch, random: np.random.Generator) -> Checks:
     """F5: with a cost that outweighs all scores, ramp loss is the perceptron loss of the oracle."""
     stakes, scores = batch.stakes, batch.scores(3 * random.normal(size=WIDTH))
     dear, oracle = Contrast(Side(tilt=-1e9), MODEL), LOSSES["kbest-perceptron"]
     yield np.abs(dear.slopes(stakes, scores)[1] - oracle.slopes(stakes, scores)[1]) > EXACT
 
 
-def unreached(batch: Batch, random: np.random.Generator) -> Laws:
+def unreached(batch: Batch, random: np.random.Generator) -> Checks:
     """Losses of the reference have no slopes on a list that lacks it."""
     stakes, scores = batch.stakes, batch.scores(3 * random.normal(size=WIDTH))
     within = np.logical_or.reduceat(stakes.reached, stakes.bounds[:-1])
@@ -343,7 +342,7 @@ def unreached(batch: Batch, random: np.random.Generator) -> Laws:
         yield np.array([not slopes[~without].any()])
 
 
-def convex(batch: Batch, random: np.random.Generator) -> Laws:
+def convex(batch: Batch, random: np.random.Generator) -> Checks:
     """Convex losses end at one value from three starts."""
     solver, origin = Lbfgs(STRENGTH, steps=500), np.zeros(WIDTH)
     for name in ("log", "softmax-margin", "latent-log", "och-ney"):
@@ -360,30 +359,21 @@ LAWS = {"convex": convex, "no reference": unreached, "large gamma": gamma, "ramp
 
 
 def prove(family: Family, seed: int) -> Outcome:
-    """Count the random problems that violate the law."""
-    found = list[NDArray[np.bool_]]()
-    for number in range(family.problems):
-        random = np.random.default_rng([seed, number])
-        found += LAWS[family.law](problem(random), random)
-    return Outcome({"violated": MEAN.rows(np.concatenate(found))})
-
-
-def _lawful(name: str, sentence: str) -> Relation:
-    letter = "abcd"[list(LAWS).index(name)]
-    return Relation(f"X6{letter}", "must", sentence, (AlwaysZero(Quantity(name, "violated")),))
+    """Check the law on random lists."""
+    return laws.prove(lambda random: LAWS[family.law](problem(random), random), family.problems, seed)
 
 
 family = Experiment(
     "gimpel-smith/family",
     "Sec. 3: relations between the losses, on random lists; half of the lists contain their reference",
-    {"violated": "share of checks violated"},
+    laws.COLUMNS,
     tuple(Row(name, Family(name)) for name in LAWS),
     (
-        _lawful("convex", "convex losses reach the same value from three starts"),
-        _lawful("no reference", "losses that raise the reference learn nothing from lists without it"),
-        _lawful("large gamma", "with a very large gamma, ramp loss is the perceptron loss towards the oracle"),
-        _lawful(
-            "ramps",
+        lawful("X6a", "convex", "convex losses reach the same value from three starts"),
+        lawful("X6b", "no reference", "losses that raise the reference learn nothing from lists without it"),
+        lawful("X6c", "large gamma", "with a very large gamma, ramp loss is the perceptron loss towards the oracle"),
+        lawful(
+            "X6d", "ramps",
             "ramp 3 is ramp 1 plus ramp 2; the cost lies between the two, the risk between the soft ones",
         ),
     ),

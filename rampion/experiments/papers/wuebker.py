@@ -7,7 +7,7 @@ together with the other features.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 
 from rampion.analysis.significance import paired_bootstrap, randomisation
 from rampion.experiments import Experiment, Picture, Relation, Row
-from rampion.experiments.claims import AlwaysZero, InRange, MoreSpread, Quantity, Ratio, close, greater, not_less
+from rampion.experiments.claims import InRange, MoreSpread, Quantity, Ratio, close, greater, not_less
+from rampion.experiments.papers import laws
+from rampion.experiments.papers.laws import Checks, lawful
 from rampion.experiments.samples import MEAN, Outcome
 
 Method = Literal["GT", "SGD", "AdaGrad", "RPROP"]
@@ -293,7 +295,6 @@ class Doubt:
 SEGMENTS, RUNS, TRIALS = 40, 3, 999
 SHIFTS, ROUGH = np.linspace(0.0, 1.0, 6), 0.02  # added to every segment of one system; by which p may rise
 HALVES, FAR = 200, 1.95  # pairs of halves; times their root, what one in a thousand uniform samples is off
-Laws = Iterator[NDArray[np.bool_]]
 
 
 def scored(random: np.random.Generator, runs: int) -> NDArray[np.float64]:
@@ -302,14 +303,14 @@ def scored(random: np.random.Generator, runs: int) -> NDArray[np.float64]:
     return np.stack([MEAN.rows(run) for run in values])
 
 
-def same(random: np.random.Generator) -> Laws:
+def same(random: np.random.Generator) -> Checks:
     """p is 1 if a system is compared with itself."""
     system = scored(random, RUNS)
     for test in (randomisation, paired_bootstrap):
         yield np.array([test(MEAN, system, system, TRIALS).p != 1.0])
 
 
-def apart(random: np.random.Generator) -> Laws:
+def apart(random: np.random.Generator) -> Checks:
     """p falls as the difference of two systems grows."""
     one, two = scored(random, RUNS), scored(random, RUNS)
     ahead = 1.0 if two[..., 0].mean() >= one[..., 0].mean() else -1.0
@@ -318,7 +319,7 @@ def apart(random: np.random.Generator) -> Laws:
         yield np.append(np.diff(p) > ROUGH, p[-1] > ROUGH)
 
 
-def halves(random: np.random.Generator) -> Laws:
+def halves(random: np.random.Generator) -> Checks:
     """Two halves of one system's runs differ only by chance, so p is uniform."""
     p = np.empty(HALVES)
     for number in range(HALVES):
@@ -332,26 +333,19 @@ LAWS = {"same": same, "apart": apart, "halves": halves}
 
 
 def prove(doubt: Doubt, seed: int) -> Outcome:
-    """Whether any problem violates the law."""
-    found = list[NDArray[np.bool_]]()
-    for number in range(doubt.problems):
-        found += LAWS[doubt.law](np.random.default_rng([seed, number]))
-    return Outcome({"violated": MEAN.rows(np.concatenate(found))})
-
-
-def _lawful(name: str, law: str, sentence: str) -> Relation:
-    return Relation(name, "must", sentence, (AlwaysZero(Quantity(law, "violated")),))
+    """Check the law on random systems."""
+    return laws.prove(LAWS[doubt.law], doubt.problems, seed)
 
 
 significance = Experiment(
     "wuebker/significance",
     "Properties that p-values must have",
-    {"violated": "share of checks violated"},
+    laws.COLUMNS,
     (Row("same", Doubt("same")), Row("apart", Doubt("apart")), Row("halves", Doubt("halves", 1))),
     (
-        _lawful("X25a", "same", "p is 1 for two identical systems"),
-        _lawful("X25b", "apart", "p falls as an artificial difference between two systems grows"),
-        _lawful("X25c", "halves", "p is uniformly distributed for two halves of one system's runs"),
+        lawful("X25a", "same", "p is 1 for two identical systems"),
+        lawful("X25b", "apart", "p falls as an artificial difference between two systems grows"),
+        lawful("X25c", "halves", "p is uniformly distributed for two halves of one system's runs"),
     ),
     note=f"{RUNS} runs of each system, {SEGMENTS} segments, {TRIALS} trials of approximate randomisation; the first "
     "two also with the paired bootstrap.",
