@@ -11,14 +11,18 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 from time import perf_counter
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
 from rampion.analysis.significance import paired_bootstrap
 from rampion.experiments.samples import BLEU
 from rampion.store.features import Weights
-from rampion.training.memory import gigabytes, resident
+from rampion.system import resident
+from rampion.training.memory import gigabytes
+
+if TYPE_CHECKING:
+    from rampion.decoder.system import System
 
 CLOSE = 0.1  # the standard deviation of a drawn weight, as a share of its size
 BYTES = 600  # of a candidate with pairs, lexical and reordering: 480 on Fisher, 750 on Europarl
@@ -56,10 +60,10 @@ class Speed(NamedTuple):
     tells: float
 
 
-def speed(system: Any, features: str, threads: int, beam: int) -> Speed:
+def speed(system: System, features: str, threads: int, beam: int) -> Speed:
     """Time the decoding of the test, and resample two translations of it."""
     decoder = system.decoder(features, threads=threads, beam=beam, pops=10 * beam)
-    test, usual = system.corpus.test, decoder.initial
+    test, usual = system.test, decoder.initial
     draws = np.random.default_rng(1).normal(usual.vector, CLOSE * np.abs(usual.vector))
     decoder.best(test.source.take(np.arange(min(SAMPLE, len(test)))), usual)  # scores of blocks are computed once
     begun = perf_counter()

@@ -78,7 +78,7 @@ def make(stock: Stock, settings: Settings, seed: int) -> Outcome:
 
 def load(stock: Stock, settings: Settings) -> Load:
     """Lists of the training text, and a run of MERT for each step that is tried. Rows with one learning share both."""
-    dev, test, scale = len(stock.whole.corpus.dev), len(stock.whole.corpus.test), stock.scale
+    dev, test, scale = len(stock.whole.dev), len(stock.whole.test), stock.scale
     if settings.learning is None:
         return Load(scale.decodings * dev + dev + test, scale.width * scale.decodings * dev)
     count, learning = sentences(stock, settings.learning), settings.learning

@@ -46,7 +46,7 @@ def load(stock: Stock, settings: Flat | Dense | Staged) -> Load:
             rounds = stock.scale.decodings if recipe == "mert" else stock.scale.iterations
         case Flat():
             rounds = k = 1
-    dev, test = len(stock.system.corpus.dev), len(stock.system.corpus.test)
+    dev, test = len(stock.system.dev), len(stock.system.test)
     return Load(rounds * (2 * dev + test), k * rounds * dev, k * rounds * dev)
 
 
