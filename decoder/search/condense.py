@@ -19,6 +19,7 @@ from rampion.decoder.models.blocks import BOUNDARY, COLUMNS, LEARNT, BlockSet
 from rampion.decoder.search.model import Model
 from rampion.decoder.search.states import FILL, OPEN, STEP
 
+from rampion.arrays import Reals
 from rampion.errors import InputError, RecipeError
 from rampion.store.features import Features, Weights, named
 from rampion.store.keys import Keys
@@ -56,12 +57,17 @@ class Share(NamedTuple):
     strange: int
 
 
-def condensed(blocks: BlockSet, weights: Mapping[str, float]) -> BlockSet:
-    """The blocks with the columns of sparse weights. Weights of real-valued features are ignored."""
-    return condense(blocks, weights)[0]
+def condensed(blocks: BlockSet, weights: Mapping[str, float], more: Reals | None = None) -> BlockSet:
+    """The blocks with the columns of sparse weights, to which `more` is added.
+
+    Weights of real-valued features are ignored.
+    """
+    return condense(blocks, weights, more)[0]
 
 
-def condense(blocks: BlockSet, weights: Mapping[str, float]) -> tuple[BlockSet, dict[str, Share]]:
+def condense(
+    blocks: BlockSet, weights: Mapping[str, float], more: Reals | None = None
+) -> tuple[BlockSet, dict[str, Share]]:
     """The blocks with the columns of sparse weights, and what became of the weights of each template."""
     own = blocks.blocks
     if own.columns != COLUMNS:
@@ -90,6 +96,8 @@ def condense(blocks: BlockSet, weights: Mapping[str, float]) -> tuple[BlockSet, 
             model = Model.of(own, mask_of(label), table, {})
             model.assess(everything)
             values[:, [LEARNT.index(name) for name in names]] = model.local[:, moves]
+    if more is not None:
+        values += more
     values[BOUNDARY] = 0.0  # the boundary fires nothing
     with np.errstate(over="ignore"):
         single = np.hstack([own.values, values.astype(np.float32)])

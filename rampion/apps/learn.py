@@ -4,7 +4,7 @@ system/            word alignment, blocks, language model
 dense/seed-N/      MERT of the fourteen real-valued features on dev, a run a seed; the first is the base
 lists/N.store      lists of a stretch of the training text, decoded with what the rest of the text gives (Folds)
 learnt.bin         weights of sparse features, learnt from these lists by expected BLEU on top of the base
-learnt.blocks      the blocks with these weights in columns of their own
+learnt.blocks      the blocks with these weights, and those that blocks share, in columns of their own
 tuned/seed-N/      MERT of the fourteen features and these columns
 weights.txt        those of the first run, to decode with
 results.json       what every step is worth on dev and test
@@ -22,12 +22,15 @@ from time import perf_counter
 from typing import NamedTuple, TypedDict
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rampion.analysis.significance import Bootstrapped, bootstrap, paired_bootstrap, randomisation
 from rampion.apps.inputs import changed, seeds_of
 from rampion.apps.loops import Found, best_of
+from rampion.arrays import fingerprint
 from rampion.console import progress
 from rampion.decoder.block_decoder import BlockDecoder
+from rampion.decoder.features.shared import KINDS, Shared
 from rampion.decoder.folds import Folds
 from rampion.decoder.models.blocks import BlockSet
 from rampion.decoder.search.condense import columns_of, condensed
@@ -45,7 +48,7 @@ from rampion.runs.folder import RunFolder
 from rampion.store.features import Features, Weights
 from rampion.store.text import Texts
 from rampion.training.inputs import judge
-from rampion.training.pooled import Part, Pool, volume
+from rampion.training.pooled import Part, Pool, Tied, volume
 from rampion.training.recipes import Recipe, looped, recipe_named
 
 SYSTEM, DENSE, LISTS, LEARNT, BLOCKS, TUNED = "system", "dense", "lists", "learnt.bin", "learnt.blocks", "tuned"
@@ -96,11 +99,12 @@ class Chosen(TypedDict):
 
 
 class Taught(Chosen):
-    """The same, the factor of the base's scores, and how many features learnt and have a weight."""
+    """The same, the factor of the base's scores, how many features learnt and have a weight, and how many groups."""
 
     factor: float
     features: int
     nonzero: int
+    groups: int
 
 
 class Results(TypedDict):
@@ -132,6 +136,7 @@ class LearnTask:
     pairs: int | None = None
     k: int = 50
     least: int = 2
+    shared: bool = True
     order: int = 4
     iterations: int = 8
     seeds: str = "1,2,3"
@@ -150,7 +155,19 @@ class LearnTask:
 
     def asked(self) -> dict[str, object]:
         """What the folder remembers of the options."""
-        names = ("corpus", "features", "recipe", "settings", "parts", "pairs", "k", "least", "order", "iterations")
+        names = (
+            "corpus",
+            "features",
+            "recipe",
+            "settings",
+            "parts",
+            "pairs",
+            "k",
+            "least",
+            "shared",
+            "order",
+            "iterations",
+        )
         told: dict[str, object] = {name: getattr(self, name) for name in names}
         return told | {name: getattr(self, name) for name in ("seeds", "beam", "options", "pair", "threads")}
 
@@ -268,8 +285,11 @@ class Course:
             room = self.task.parts * path.stat().st_size / 1e9
             self.say(f"  part {part + 1} of {self.task.parts}; about {left:.0f} min left, {room:.1f} GB in all")
 
-    def pool(self) -> tuple[Pool, float]:
-        """All lists, judged, with the base's scores; and the factor of these scores that suits an expectation."""
+    def pool(self) -> tuple[Tied, float]:
+        """All lists, judged, with the base's scores; and the factor of these scores that suits an expectation.
+
+        Features that few lists have get no weight of their own, but belong to groups.
+        """
         recipe, weights, parts = self.task.chosen(), Weights.from_dict(self.dense[0].weights), list[Part]()
         for part, (first, last) in enumerate(self.folds):
             lists = store.read(self.lists_of(part))
@@ -277,7 +297,9 @@ class Course:
             batch = judge(lists, references, recipe.metric, recipe.alpha).batch(lists)
             parts.append(Part.of(batch, lists.score(weights.onto(lists.features, lenient=True))))
         factor = volume(LOSS, parts[0].stakes, parts[0].base, EFFECTIVE)
-        return Pool.of(parts, self.task.least).scaled(factor), factor
+        pool = Pool.of(parts, 1 if self.task.shared else self.task.least).scaled(factor)
+        groups = Shared.of(self.system.blocks, pool.names, KINDS if self.task.shared else ())
+        return Tied(pool, pool.spread >= self.task.least, groups), factor
 
     # Learning
 
@@ -289,11 +311,15 @@ class Course:
         recipe, facts = chosen(self.task, pool, self.say)
         zero = np.zeros(len(pool))
         vector = recipe.solver.solve(recipe.loss, pool, zero, zero) if facts["steps"] else zero
-        taken = np.flatnonzero(vector)
-        learnt = Weights(Features(pool.names.take(taken), 0), vector[taken])
+        own, shared = pool.split(vector)
+        taken = np.flatnonzero(own)
+        learnt = Weights(Features(pool.names.take(taken), 0), own[taken])
         weight_files.write(self.out / LEARNT, learnt)
-        condensed(self.system.blocks, learnt).write(self.out / BLOCKS)
-        told: Taught = {**facts, "factor": factor, "features": len(pool), "nonzero": len(taken)}
+        blocks = self.system.blocks
+        condensed(blocks, learnt, pool.groups.columns(blocks, shared)).write(self.out / BLOCKS)
+        told: Taught = {
+            **facts, "factor": factor, "features": len(own), "nonzero": len(taken), "groups": len(pool.groups),
+        }  # fmt: skip
         with replacing(self.out / COURSE) as file:
             file.write(json.dumps(told, indent=1).encode() + b"\n")
 
@@ -348,7 +374,7 @@ def command(task: LearnTask) -> str:
     )
 
 
-def chosen(task: LearnTask, pool: Pool, say: Say) -> tuple[Recipe, Chosen]:
+def chosen(task: LearnTask, pool: Tied, say: Say) -> tuple[Recipe, Chosen]:
     """The recipe with the rate, the L2 and the number of steps that are best on the last part, learnt from the others.
 
     What the user has set stays.
@@ -377,7 +403,7 @@ def chosen(task: LearnTask, pool: Pool, say: Say) -> tuple[Recipe, Chosen]:
     return stopped(found, steps) if steps else found, facts
 
 
-def climbed(recipe: Recipe, rest: Pool, held: Pool) -> list[float]:
+def climbed(recipe: Recipe, rest: Tied, held: Tied) -> list[float]:
     """The expected BLEU of the held-out lists after every step."""
     curve, zero = list[float](), np.zeros(len(rest))
     recipe.solver.solve(recipe.loss, rest, zero, zero, lambda _, weights: curve.append(held.expected(LOSS, weights)))
@@ -405,10 +431,16 @@ def scores_of(metric: str, said: Mapping[str, list[Texts]], text: Parallel) -> d
     """Every step's score, and its gain over dense tuning. A step of one run is compared with the run it stands on."""
     judged = named(metric)
     bounds = np.arange(len(text) + 1)
-    rows = {
-        name: np.stack([judged.statistics(one, bounds, text.references) for one in texts])
-        for name, texts in said.items()
-    }
+    known = dict[str, NDArray[np.int64]]()
+
+    def statistics(texts: Texts) -> NDArray[np.int64]:
+        """Those of a translation. Runs that end alike say the same, which TER takes a minute to judge."""
+        printed = fingerprint(texts.blob, texts.bounds)
+        if printed not in known:
+            known[printed] = judged.statistics(texts, bounds, text.references)
+        return known[printed]
+
+    rows = {name: np.stack([statistics(one) for one in texts]) for name, texts in said.items()}
     found: dict[str, Score] = {}
     for name, statistics in rows.items():
         score, low, high = bootstrap(judged, statistics)

@@ -39,6 +39,7 @@ def learn(
     pairs: opt.FirstPairs = None,
     k: opt.ListK = 50,
     in_lists: opt.InLists = 2,
+    shared: opt.SharedWeights = True,
     order: opt.Order = 4,
     iterations: opt.Iterations = 8,
     seeds: opt.SomeSeeds = "1,2,3",
@@ -62,8 +63,8 @@ def learn(
 
     task = learning.LearnTask(
         corpus=corpus, out=out, features=features, recipe=recipe, settings=set_ or [], parts=parts, pairs=pairs, k=k,
-        least=in_lists, order=order, iterations=iterations, seeds=seeds, beam=beam or 100, options=options or 20,
-        pair=pair, threads=threads or processors(),
+        least=in_lists, shared=shared, order=order, iterations=iterations, seeds=seeds, beam=beam or 100,
+        options=options or 20, pair=pair, threads=threads or processors(),
     )  # fmt: skip
     found = learning.learn(task, console.note)
     if as_json:
@@ -89,8 +90,8 @@ def show(found: Results) -> None:
     course = found["course"]
     typer.echo(
         f"{found['signatures']['bleu']}\ngains over dense tuning; p: approximate randomisation\n"
-        f"{course['nonzero']:,} weights of {course['features']:,} features, {course['steps']} steps; expected BLEU of "
-        f"held-out lists {course['before']:.2f} -> {course['held_out']:.2f}"
+        f"{course['nonzero']:,} weights of {course['features']:,} features, {course['groups']:,} of groups, "
+        f"{course['steps']} steps; expected BLEU of held-out lists {course['before']:.2f} -> {course['held_out']:.2f}"
     )
 
 

@@ -369,6 +369,13 @@ Stretches = Annotated[
 InLists = Annotated[
     int, Option("--in-lists", min=1, metavar="N", help="Learn the features that at least N lists have.")
 ]
+SharedWeights = Annotated[
+    bool,
+    Option(
+        "--shared/--alone",
+        help="Pairs and their moves also have weights that they share with others: of first and last words, and sizes.",
+    ),
+]
 
 # Who does the work
 

@@ -61,7 +61,8 @@ def _course(course: Results) -> Section | None:
         Line(_settings(trial), [(0.0, course["before"]), *enumerate(trial["curve"], 1)]) for trial in course["trials"]
     ]
     told = (
-        f"{course['features']:,} features learn; {course['nonzero']:,} have a weight after {course['steps']} steps. "
+        f"{course['features']:,} features and {course.get('groups', 0):,} groups of them learn; {course['nonzero']:,} "
+        f"features have a weight of their own after {course['steps']} steps. "
         f"Expected BLEU of the held-out lists rises from {course['before']:.2f} to {course['held_out']:.2f}."
     )
     drawn = charts(chart("Expected BLEU of the held-out lists", lines, "step", "expected BLEU"))

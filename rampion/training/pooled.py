@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,11 +60,13 @@ class Pool:
     names   the features that learn
     parts   the lists
     places  those of each part's features among the names; features that do not learn have the place behind the last
+    spread  how many lists have each of the features that learn
     """
 
     names: Texts
     parts: tuple[Part, ...]
     places: tuple[Places, ...]
+    spread: Places
 
     @classmethod
     def of(cls, parts: Sequence[Part], least: int = 1) -> Pool:
@@ -77,7 +79,8 @@ class Pool:
             owned.append(ids)
         taken = counts >= max(1, least)
         places = np.where(taken, np.cumsum(taken) - 1, np.count_nonzero(taken))
-        return cls(known.texts().take(np.flatnonzero(taken)), tuple(parts), tuple(places[ids] for ids in owned))
+        names = known.texts().take(np.flatnonzero(taken))
+        return cls(names, tuple(parts), tuple(places[ids] for ids in owned), counts[taken])
 
     def __len__(self) -> int:
         """The number of features that learn."""
@@ -108,6 +111,72 @@ class Pool:
     def scaled(self, scale: float) -> Pool:
         """The same lists with base scores that are so many times as large."""
         return replace(self, parts=tuple(replace(part, base=scale * part.base) for part in self.parts))
+
+
+class Groups(Protocol):
+    """Groups of features, each with a weight that all of its features share."""
+
+    def __len__(self) -> int: ...
+
+    def spread(self, weights: Reals) -> Reals:
+        """What its groups add to the weight of each feature."""
+        ...
+
+    def gather(self, slopes: Reals) -> Reals:
+        """The slopes of the groups' weights, from those of the features' weights."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tied:
+    """A pool whose features have weights of their own and those of their groups, which learn together.
+
+    pool     all features of the lists
+    own      which of them have a weight of their own; behind these weights follow those of the groups
+    groups   the groups
+    """
+
+    pool: Pool
+    own: NDArray[np.bool_]
+    groups: Groups
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return self.pool.parts
+
+    @property
+    def names(self) -> Texts:
+        """The features with weights of their own."""
+        return self.pool.names.take(np.flatnonzero(self.own))
+
+    def __len__(self) -> int:
+        """The number of weights."""
+        return int(np.count_nonzero(self.own)) + len(self.groups)
+
+    def only(self, first: int, last: int) -> Tied:
+        """The same weights, and the parts from first to last - 1."""
+        return replace(self, pool=self.pool.only(first, last))
+
+    def split(self, weights: Reals) -> tuple[Reals, Reals]:
+        """The features' own weights, and those of the groups."""
+        count = len(weights) - len(self.groups)
+        return weights[:count], weights[count:]
+
+    def whole(self, weights: Reals) -> Reals:
+        """The weight of every feature of the lists."""
+        own, shared = self.split(weights)
+        found = self.groups.spread(shared)
+        found[self.own] += own
+        return found
+
+    def gradient(self, loss: Loss, weights: Reals) -> tuple[float, Reals]:
+        """The loss of all lists, and its gradient."""
+        value, slopes = self.pool.gradient(loss, self.whole(weights))
+        return value, np.concatenate([slopes[self.own], self.groups.gather(slopes)])
+
+    def expected(self, loss: Expectation, weights: Reals) -> float:
+        """The mean over all lists of the expected gain, in percent."""
+        return self.pool.expected(loss, self.whole(weights))
 
 
 def _scores(part: Part, places: Places, weights: Reals) -> Reals:

@@ -16,7 +16,7 @@ from rampion.store.candidates import Candidates
 from rampion.store.features import Features
 from rampion.store.text import Texts
 from rampion.training.inputs import judge
-from rampion.training.pooled import Part, Pool, volume
+from rampion.training.pooled import Part, Pool, Tied, volume
 
 LOSS = ExpectedBleu()
 
@@ -130,3 +130,58 @@ def test_the_volume_spreads_p_over_as_many_candidates_as_asked():
         factor = volume(LOSS, part.stakes, part.base, wanted)
         assert LOSS.effective(part.stakes, factor * part.base) == pytest.approx(wanted, rel=1e-6)
     assert pool().scaled(2.0).parts[0].base == pytest.approx(2.0 * part.base)
+
+
+class Halves:
+    """Two groups: the first three features, and the others but the last; the first one is in both."""
+
+    matrix = np.array([[1, 1, 1, 0, 0, 0], [1, 0, 0, 1, 1, 0]], np.float64)
+
+    def __len__(self):
+        return 2
+
+    def spread(self, weights):
+        return weights @ self.matrix
+
+    def gather(self, slopes):
+        return self.matrix @ slopes
+
+
+def tied():
+    ours = pool()
+    return Tied(ours, ours.spread > np.median(ours.spread), Halves())
+
+
+def test_features_in_few_lists_have_the_weights_of_their_groups_only():
+    ours = tied()
+    assert 0 < np.count_nonzero(ours.own) < 6
+    assert len(ours) == len(ours.names) + 2
+    weights = np.random.default_rng(3).normal(size=len(ours))
+    own, shared = ours.split(weights)
+    expected = shared @ Halves.matrix
+    expected[ours.own] += own
+    assert ours.whole(weights).tolist() == expected.tolist()
+    assert ours.expected(LOSS, weights) == ours.pool.expected(LOSS, expected)
+    assert ours.only(1, 3).expected(LOSS, weights) == ours.pool.only(1, 3).expected(LOSS, expected)
+
+
+def test_the_gradient_of_shared_weights_is_a_central_difference():
+    ours = tied()
+    at = np.random.default_rng(8).normal(size=len(ours))
+    _, gradient = ours.gradient(LOSS, at)
+    for place in range(len(ours)):
+        step = np.zeros(len(ours))
+        step[place] = 1e-6
+        rise = ours.gradient(LOSS, at + step)[0] - ours.gradient(LOSS, at - step)[0]
+        assert gradient[place] == pytest.approx(rise / 2e-6, abs=1e-7)
+
+
+def test_the_spread_of_a_pool_is_the_number_of_lists_that_have_a_feature():
+    whole, _ = together()
+    ours = pool(2)
+    counted = {
+        name: sum(any(name in candidate.features for candidate in segment) for segment in whole.candidates)
+        for name in ours.names
+    }
+    assert dict(zip(ours.names, ours.spread.tolist(), strict=True)) == counted
+    assert min(counted.values()) >= 2
