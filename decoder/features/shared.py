@@ -49,7 +49,7 @@ def _end(side: str, last: bool) -> Callable[[Blocks], Codes]:
         filled = np.diff(bounds) > 0
         found = np.full(len(filled), _WIDE - 1, np.int64)
         found[filled] = words[ends[filled]]
-        return found[phrases]
+        return np.asarray(found[phrases])
 
     return code
 
@@ -83,7 +83,7 @@ class Table(NamedTuple):
 
     codes: Codes
     places: Codes
-    count: int
+    size: int
 
 
 def slots(labels: tuple[str, ...]) -> int:
@@ -120,13 +120,13 @@ class Shared:
         return cls(len(names), kinds, tuple(tables))
 
     def __len__(self) -> int:
-        return sum(table.count for table in self.tables)
+        return sum(table.size for table in self.tables)
 
     def _parts(self, weights: Reals) -> Iterator[tuple[Kind, Table, Reals]]:
         first = 0
         for kind, table in zip(self.kinds, self.tables, strict=True):
-            yield kind, table, weights[first : first + table.count]
-            first += table.count
+            yield kind, table, weights[first : first + table.size]
+            first += table.size
 
     def spread(self, weights: Reals) -> Reals:
         """What its groups add to the weight of each feature."""
@@ -137,14 +137,14 @@ class Shared:
 
     def gather(self, slopes: Reals) -> Reals:
         """The slopes of the groups' weights, from those of the features' weights."""
-        found = [np.bincount(table.places, slopes, table.count + 1)[:-1] for table in self.tables]
+        found = [np.bincount(table.places, slopes, table.size + 1)[:-1] for table in self.tables]
         return np.concatenate([np.zeros(0), *found])
 
     def columns(self, blocks: BlockSet, weights: Reals) -> NDArray[np.float64]:
         """What the groups add to the learnt columns of every block."""
         found = np.zeros((len(blocks.blocks.sources), len(LEARNT)))
         for kind, table, part in self._parts(weights):
-            if not table.count:
+            if not table.size:
                 continue
             own, wide = kind.code(blocks.blocks), slots(kind.labels)
             at = np.minimum(np.searchsorted(table.codes, own), len(table.codes) - 1)

@@ -285,8 +285,8 @@ class Course:
             room = self.task.parts * path.stat().st_size / 1e9
             self.say(f"  part {part + 1} of {self.task.parts}; about {left:.0f} min left, {room:.1f} GB in all")
 
-    def pool(self) -> tuple[Tied, float]:
-        """All lists, judged, with the base's scores; and the factor of these scores that suits an expectation.
+    def pool(self) -> tuple[Tied, Shared, float]:
+        """All lists, judged, with the base's scores; their groups; and the factor of scores that suits an expectation.
 
         Features that few lists have get no weight of their own, but belong to groups.
         """
@@ -299,7 +299,7 @@ class Course:
         factor = volume(LOSS, parts[0].stakes, parts[0].base, EFFECTIVE)
         pool = Pool.of(parts, 1 if self.task.shared else self.task.least).scaled(factor)
         groups = Shared.of(self.system.blocks, pool.names, KINDS if self.task.shared else ())
-        return Tied(pool, pool.spread >= self.task.least, groups), factor
+        return Tied(pool, pool.spread >= self.task.least, groups), groups, factor
 
     # Learning
 
@@ -307,7 +307,7 @@ class Course:
         """Choose settings and the last step on the last stretch, learn from all, and write weights and blocks."""
         if (self.out / COURSE).exists() and (self.out / BLOCKS).exists():
             return
-        pool, factor = self.pool()
+        pool, groups, factor = self.pool()
         recipe, facts = chosen(self.task, pool, self.say)
         zero = np.zeros(len(pool))
         vector = recipe.solver.solve(recipe.loss, pool, zero, zero) if facts["steps"] else zero
@@ -316,9 +316,9 @@ class Course:
         learnt = Weights(Features(pool.names.take(taken), 0), own[taken])
         weight_files.write(self.out / LEARNT, learnt)
         blocks = self.system.blocks
-        condensed(blocks, learnt, pool.groups.columns(blocks, shared)).write(self.out / BLOCKS)
+        condensed(blocks, learnt, groups.columns(blocks, shared)).write(self.out / BLOCKS)
         told: Taught = {
-            **facts, "factor": factor, "features": len(own), "nonzero": len(taken), "groups": len(pool.groups),
+            **facts, "factor": factor, "features": len(own), "nonzero": len(taken), "groups": len(groups),
         }  # fmt: skip
         with replacing(self.out / COURSE) as file:
             file.write(json.dumps(told, indent=1).encode() + b"\n")
@@ -433,14 +433,14 @@ def scores_of(metric: str, said: Mapping[str, list[Texts]], text: Parallel) -> d
     bounds = np.arange(len(text) + 1)
     known = dict[str, NDArray[np.int64]]()
 
-    def statistics(texts: Texts) -> NDArray[np.int64]:
+    def counted(texts: Texts) -> NDArray[np.int64]:
         """Those of a translation. Runs that end alike say the same, which TER takes a minute to judge."""
         printed = fingerprint(texts.blob, texts.bounds)
         if printed not in known:
             known[printed] = judged.statistics(texts, bounds, text.references)
         return known[printed]
 
-    rows = {name: np.stack([statistics(one) for one in texts]) for name, texts in said.items()}
+    rows = {name: np.stack([counted(one) for one in texts]) for name, texts in said.items()}
     found: dict[str, Score] = {}
     for name, statistics in rows.items():
         score, low, high = bootstrap(judged, statistics)

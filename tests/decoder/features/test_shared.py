@@ -57,7 +57,7 @@ def test_features_share_what_their_words_say(blocks):
     """Two features meet in as many groups as their words have in common."""
     shared = Shared.of(blocks, Texts.from_strings(NAMES))
     told = by_name(NAMES)
-    places = np.array([np.where(table.places < table.count, table.places, -1) for table in shared.tables])
+    places = np.array([np.where(table.places < table.size, table.places, -1) for table in shared.tables])
     for one in range(len(NAMES)):
         for other in range(len(NAMES)):
             met = np.count_nonzero((places[:, one] == places[:, other]) & (places[:, one] >= 0))
@@ -79,7 +79,7 @@ def test_columns_hold_what_the_names_of_each_block_would_have(blocks):
     told = by_name(NAMES)
     for each, mine in zip(NAMES, told, strict=True):
         alone = Shared.of(blocks, Texts.from_strings([each]))
-        assert len([1 for table in alone.tables for place in table.places if place < table.count]) == len(mine)
+        assert len([1 for table in alone.tables for place in table.places if place < table.size]) == len(mine)
     spread = dict(zip(NAMES, learnt.spread(weights).tolist(), strict=True))
     columns = learnt.columns(blocks, weights)
     templates = Templates(blocks.vocabularies, blocks.blocks, "P1,H1,H2")
