@@ -64,14 +64,19 @@ def _both(one: Callable[[Blocks], Codes], other: Callable[[Blocks], Codes]) -> C
 
 
 MOVED = ("H1", "H2")
-S0, S1, T0, T1 = _end("source", False), _end("source", True), _end("target", False), _end("target", True)
+SOURCE_FIRST, SOURCE_LAST, TARGET_FIRST, TARGET_LAST = (
+    _end("source", False),
+    _end("source", True),
+    _end("target", False),
+    _end("target", True),
+)
 KINDS = (
-    Kind("source-first", MOVED, S0),
-    Kind("source-last", MOVED, S1),
-    Kind("target-first", MOVED, T0),
-    Kind("target-last", MOVED, T1),
-    Kind("first", MOVED, _both(S0, T0)),
-    Kind("last", MOVED, _both(S1, T1)),
+    Kind("source-first", MOVED, SOURCE_FIRST),
+    Kind("source-last", MOVED, SOURCE_LAST),
+    Kind("target-first", MOVED, TARGET_FIRST),
+    Kind("target-last", MOVED, TARGET_LAST),
+    Kind("first", MOVED, _both(SOURCE_FIRST, TARGET_FIRST)),
+    Kind("last", MOVED, _both(SOURCE_LAST, TARGET_LAST)),
     Kind("sizes", ("P1", *MOVED), _sizes),
     Kind("source", ("P1",), lambda blocks: blocks.sources.astype(np.int64)),
     Kind("target", ("P1",), lambda blocks: blocks.targets.astype(np.int64)),
