@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rampion.apps.inputs import labelled, read_runs, references_of, weights_for
+from rampion.apps.inputs import UNSCORED, labelled, read_runs, references_of, weights_for
 from rampion.arrays import Reals
 from rampion.errors import InputError, meant
 from rampion.features import column_of
@@ -68,10 +68,10 @@ def given(
     lenient: bool = False,
 ) -> Given:
     """The lists, judged by every metric; candidates without a label are left out."""
-    runs = read_runs(paths, lenient, columns)
+    runs = read_runs(paths, lenient, columns, metrics)
     lists = runs.merged
     for name in metrics:
-        [lists] = labelled([lists], name)
+        [lists] = labelled([lists], name, UNSCORED)
     if np.any(np.diff(lists.bounds) == 0):
         raise InputError("a segment of the lists has no candidates; leave it out")
     judges = [judge(lists, references_of(lists.segments, runs.records, refs, name), name) for name in metrics]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from rampion.console import note
 from rampion.errors import InputError, RecipeError
-from rampion.metrics import Column
+from rampion.metrics import Column, Ratio
 from rampion.metrics import metric as named
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from rampion.formats.references import Records
     from rampion.metrics import Metric
     from rampion.store.candidates import Candidates
+    from rampion.store.columns import Columns
     from rampion.store.features import Features, Weights
     from rampion.store.text import References, Texts
     from rampion.training.recipes import Recipe
@@ -41,15 +43,19 @@ class Runs(NamedTuple):
         return self.lists[0] if len(self.lists) == 1 else absorbed(Merge(), self.lists)
 
 
-def read_runs(paths: Sequence[str], lenient: bool, columns: Sequence[str] | None = None) -> Runs:
-    """The lists of every file, and what they hold of references; how a reader understood them is told."""
+def read_runs(
+    paths: Sequence[str], lenient: bool, columns: Sequence[str] | None = None, metrics: Sequence[str] = ()
+) -> Runs:
+    """The lists of every file, and what they hold of references; how a reader understood them is told.
+
+    Columns that the metrics read are targets, whatever their names.
+    """
     from rampion.formats import is_store, read_lists, store
     from rampion.store.candidates import Candidates
-    from rampion.store.columns import Columns
 
     if is_store(paths):
         return Runs([store.read(paths[0])], None)
-    files = read_lists(paths, lenient=lenient, columns=Columns.parse(columns))
+    files = read_lists(paths, lenient=lenient, columns=_columns(columns, metrics))
     for notice in files.notices:
         note(notice)
     for path, skipped in zip(paths, files.skipped, strict=True):
@@ -58,15 +64,43 @@ def read_runs(paths: Sequence[str], lenient: bool, columns: Sequence[str] | None
     return Runs(Candidates.from_rows(files.names, files.runs), next(iter(files.records), None))
 
 
-def labelled(runs: list[Candidates], metric: str, quiet: bool = False) -> list[Candidates]:
-    """The lists without the candidates that have no value of a metric column: there is nothing to learn from them."""
-    column = named(metric)
-    if not isinstance(column, Column):
-        return runs
-    found = [run.labelled(column.column) for run in runs]
-    left = sum(run.size for run in runs) - sum(run.size for run in found)
-    if left and not quiet:
-        note(f"{left} candidates have no {column.column}; nothing is learnt from them")
+def _columns(columns: Sequence[str] | None, metrics: Sequence[str]) -> Columns:
+    """What --columns says, and which columns metrics read."""
+    from rampion.store.columns import Columns
+
+    return replace(Columns.parse(columns), wanted=tuple(name for one in metrics for name in _read_by(one)))
+
+
+def _read_by(metric: str) -> list[str]:
+    """The columns that a metric reads."""
+    found = named(metric)
+    return (
+        [found.column] if isinstance(found, Column) else [found.over, found.under] if isinstance(found, Ratio) else []
+    )
+
+
+def learnt_by(weights: str) -> list[str]:
+    """The metric of the run that weights are of, if they are of one: what it learnt from is no feature."""
+    from rampion.runs.folder import RunFolder
+
+    folder = RunFolder(Path(weights))
+    known = folder.config.get("metric") if Path(weights).is_dir() and folder.begun else None
+    return [known] if isinstance(known, str) else []
+
+
+UNLEARNT, UNSCORED = "nothing is learnt from them", "scores are of the others"
+
+
+def labelled(runs: list[Candidates], metric: str, told: str | None = UNLEARNT) -> list[Candidates]:
+    """The lists without the candidates that have no value of a metric column: there is nothing to judge them by."""
+    found = runs
+    for column in _read_by(metric):
+        before = sum(run.size for run in found)
+        found = [run.labelled(column) for run in found]
+        if told and (left := before - sum(run.size for run in found)):
+            note(f"{left} candidates have no {column}; {told}")
+        if before and not sum(run.size for run in found):
+            raise InputError(f"no candidate has a value of {column}; give some a label, or name another column")
     return found
 
 
@@ -81,9 +115,11 @@ def references_of(
         return references.read(refs, segments)
     if not needs_references(metric):
         return None
-    if records:
+    if records and any(records.found.values()):
         return records.references(segments)
-    raise InputError(f"the metric {metric} needs references; name them with --refs, or choose --metric metric:COLUMN")
+    raise InputError(
+        f"there are no references, which {metric} needs; name them with --refs, or a column to go by with --target"
+    )
 
 
 def with_target(metrics: Sequence[str] | None, target: str | None) -> list[str]:

@@ -134,11 +134,11 @@ def judged_of(folder: RunFolder) -> tuple[Judged | None, str]:
     if trouble := folder.changed([*lists, *refs]) or ("" if lists or decoded else "the run has kept no lists"):
         return None, f"There is no explorer: {trouble}."
     read = (
-        read_runs(lists, config["lenient"], config.get("columns"))
+        read_runs(lists, config["lenient"], config.get("columns"), [config["metric"]])
         if lists
         else Runs([store.read(path) for path in decoded], None)
     )
-    runs = labelled(read.lists, config["metric"], quiet=True)
+    runs = labelled(read.lists, config["metric"], told=None)
     kept = absorbed(policy_named(config["policy"] if lists else "merge"), runs)
     truth = references_of(segments_of(runs), read.records, refs, config["metric"])
     arbiter = judge(segments_of(runs), truth, config["metric"], config["alpha"], listed=config["base"] == "listed")

@@ -10,13 +10,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rampion.apps.inputs import read_runs, references_of, weights_for
+from rampion.apps.inputs import UNSCORED, Runs, labelled, learnt_by, read_runs, references_of, weights_for
 from rampion.arrays import Reals
 from rampion.errors import InputError
 from rampion.formats import save_lists
 from rampion.formats.files import replacing
 from rampion.metrics import Metric
 from rampion.store.candidates import Candidates
+from rampion.store.features import Weights
 from rampion.training.inputs import judge
 from rampion.training.loop import Standing, standing
 from rampion.training.reranking import scores_of
@@ -68,16 +69,11 @@ def rerank(task: RerankTask) -> Reranked:
         raise InputError("the best candidates and --lists cannot both go to stdout; name a file with --out")
     if task.top > 1 and not task.records:
         raise InputError(f"--top {task.top}: plain text has a line for each list; add --jsonl, or name a .jsonl file")
-    runs = read_runs(task.lists, task.lenient, task.columns)
+    goals = [task.metric] if task.metric else learnt_by(task.weights)
+    runs = read_runs(task.lists, task.lenient, task.columns, goals)
     merged = runs.merged
     learnt = weights_for(merged.features, task.weights, task.lenient)
-    scored = None
-    if task.refs or task.metric:
-        metric = task.metric or "bleu"
-        references = references_of(merged.segments, runs.records, task.refs, metric)
-        arbiter = judge(merged, references, metric, listed=task.listed)
-        found = standing(arbiter.batch(merged), learnt.vector)
-        scored = Scored(arbiter.metric, arbiter.metric.signature(arbiter.references), found)
+    scored = _scored(task, runs, merged, learnt) if task.refs or task.metric else None
     scores = scores_of(merged, learnt, listed=task.listed)
     ranked = _Ranked.of(merged, scores)
     with replacing(task.out) as file:
@@ -89,6 +85,15 @@ def rerank(task: RerankTask) -> Reranked:
         )
         save_lists(task.reordered, merged, sorted_parts)
     return ranked.summary(scored)
+
+
+def _scored(task: RerankTask, runs: Runs, merged: Candidates, learnt: Weights) -> Scored:
+    """What the best candidates score, among those that can be judged."""
+    metric = task.metric or "bleu"
+    [lists] = labelled([merged], metric, UNSCORED)
+    arbiter = judge(lists, references_of(lists.segments, runs.records, task.refs, metric), metric, listed=task.listed)
+    found = standing(arbiter.batch(lists), learnt.vector)
+    return Scored(arbiter.metric, arbiter.metric.signature(arbiter.references), found)
 
 
 class _Ranked(NamedTuple):

@@ -35,6 +35,7 @@ from rampion.metrics import metric as named
 from rampion.runs.folder import RunFolder, fingerprint
 from rampion.runs.lock import owned
 from rampion.store.candidates import Candidates
+from rampion.store.columns import Columns
 from rampion.store.features import Weights
 from rampion.training.comparison import Trial, ranked
 from rampion.training.comparison import sweep as trials_of
@@ -140,7 +141,7 @@ def prepare(task: TuneTask) -> Prepared:
     policy_named(task.policy or MERGE)
     if not task.force:
         _refuse_others(task, recipes, several=bool(seeds) or len(recipes) > 1)
-    runs, records = read_runs(task.lists, task.lenient, task.columns)
+    runs, records = read_runs(task.lists, task.lenient, task.columns, [chosen.metric])
     if sole := _sole_column(task, runs, records):
         recipes = {name: recipe.set(metric=sole) for name, recipe in recipes.items()}
         chosen, metric = next(iter(recipes.values())), named(sole)
@@ -154,7 +155,7 @@ def prepare(task: TuneTask) -> Prepared:
     start = weights_for(runs[0].features, task.weights, task.lenient) if task.weights else None
     held, held_references = None, None
     if task.dev:
-        held, records = read_runs(task.dev, task.lenient, task.columns)
+        held, records = read_runs(task.dev, task.lenient, task.columns, [chosen.metric])
         held = labelled(held, chosen.metric)
         held_references = references_of(segments_of(held), records, task.dev_refs, chosen.metric)
     lists = Task(
@@ -166,10 +167,13 @@ def prepare(task: TuneTask) -> Prepared:
 
 def _sole_column(task: TuneTask, runs: Sequence[Candidates], records: Records | None) -> str | None:
     """The metric of the only column, if nobody has said what to learn from, and there are no references."""
-    names = [name for name in runs[0].metrics if name != "reached"]
+    there = [name for name in runs[0].metrics if name != "reached"]
     asked = any(setting.startswith("metric=") for setting in task.settings)
-    if asked or task.refs or len(names) != 1 or (records and any(records.found.values())):
+    if asked or task.refs or not there or (records and any(records.found.values())):
         return None
+    said = [name for name in Columns.parse(task.columns).target if name in there]
+    if len(names := said or there) > 1:
+        raise InputError(f"there are several columns to learn from: {', '.join(names)}; name one with --target")
     return f"metric:{names[0]}"
 
 

@@ -18,6 +18,8 @@ EXAMPLE = """
 
   rampion rerank test.nbest.gz --weights run --refs test.en.0 --refs test.en.1 --out test.out   (and what was gained)
 
+  rampion rerank labelled.jsonl --weights run --target is_correct --out picks.jsonl
+
   rampion rerank samples.jsonl --weights run --columns id=prompt_id,text=answer,keep=model --top 3 --out best.jsonl
 
   rampion rerank - --weights run --lists reranked.nbest.gz < test.nbest
@@ -35,16 +37,18 @@ def rerank(
     listed: opt.Listed = False,
     refs: opt.Refs = None,
     metric: opt.Metric = None,
+    target: opt.Target = None,
     columns: opt.Columns = None,
     lenient: opt.Lenient = False,
     as_json: opt.Json = False,
 ) -> None:
     """Choose the best candidate of every list."""
     from rampion.apps import rerank as reranking
+    from rampion.apps.inputs import one_metric
 
     task = reranking.RerankTask(
         lists=lists, weights=weights, out=out, top=top, jsonl=jsonl, reordered=reordered, listed=listed,
-        refs=refs or [], metric=metric, columns=columns or [], lenient=lenient,
+        refs=refs or [], metric=one_metric(metric, target), columns=columns or [], lenient=lenient,
     )  # fmt: skip
     made, quiet = reranking.rerank(task), "-" in (out, reordered)
     scored = made.scored

@@ -291,6 +291,9 @@ def records_in(path: FilePath, skipped: Skipped | None, columns: Columns) -> Ite
     start = head(path)
     if start.startswith(container.NAME):
         return None
+    for magic, sentence in STRANGE.items():
+        if start.startswith(magic):
+            raise InputError(f"{shown(path)}: {sentence}")
     if start.startswith(tables.PARQUET):
         return tables.parquet(path)
     if tables.recognises(start, columns):
@@ -299,6 +302,19 @@ def records_in(path: FilePath, skipped: Skipped | None, columns: Columns) -> Ite
     if found is None:
         tables.refuse(path, start)
     return found
+
+
+# Files that are no text, by their first bytes.
+STRANGE = {
+    b"\xff\xfe": "is UTF-16 text; convert it to UTF-8 (iconv -f UTF-16 -t UTF-8)",
+    b"\xfe\xff": "is UTF-16 text; convert it to UTF-8 (iconv -f UTF-16 -t UTF-8)",
+    b"PK\x03\x04": "is a ZIP archive or a spreadsheet; unpack it, or save the sheet as CSV",
+    b"\x80\x04": "is a pickle, which is never read; write JSON lines or CSV",
+    b"\x80\x05": "is a pickle, which is never read; write JSON lines or CSV",
+    b"ARROW1": "is an Arrow file; write Parquet, JSON lines or CSV",
+    b"BZh": "is packed by bzip2; unpack it, or pack it by gzip or zstd",
+    b"\xfd7zXZ": "is packed by xz; unpack it, or pack it by gzip or zstd",
+}
 
 
 # Files of records: how each is known by its first bytes, and what reads it.

@@ -28,14 +28,24 @@ def records(path: FilePath, skipped: Skipped | None = None) -> Iterator[tuple[in
             continue
         kind, identity, rest = found.groups()
         if record.get("id") != identity:
-            if record.get("hyps"):
-                yield start, record
+            if record:
+                yield start, _whole(record)
             record, start = {"id": identity, "hyps": []}, line
         wrong = _add(record, kind, rest)
         if wrong:
             yield line, WrongError(wrong)
-    if record.get("hyps"):
-        yield start, record
+    if record:
+        yield start, _whole(record)
+
+
+def _whole(record: dict[str, Any]) -> dict[str, Any] | WrongError:
+    """The record of a sentence whose hypotheses all have what one of them has; or what is wrong with it."""
+    if not record["hyps"]:
+        return WrongError(f"sentence {record['id']} has no hypothesis (H-{record['id']}); get the file again")
+    names = {name for hyp in record["hyps"] for name in hyp["feats"]}
+    for hyp in record["hyps"]:
+        hyp["feats"] = dict.fromkeys(sorted(names)) | hyp["feats"]
+    return record
 
 
 def _add(record: dict[str, Any], kind: str, rest: str) -> str | None:

@@ -34,6 +34,7 @@ BOM = b"\xef\xbb\xbf"
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 # Four bytes of zstd can stand for 128 KiB, so a packed piece of this size becomes 64 MiB at most.
 _PIECE = 2048
+_HEAD = 1 << 16
 _PART = re.compile(r"\..*[0-9a-f]{12}\.part")  # temporary names
 _WRITTEN = ("weights", "lists", "sets", "system", "shards", "blobs", "results")  # parts of runs that are folders
 
@@ -48,6 +49,10 @@ class Skipped:
     def add(self, error: FormatError, count: int = 1) -> None:
         self.count += count
         self.first = self.first or str(error)
+
+
+class Remark(str):
+    """What a reader says of a list, in place of a record: `3 of 20 lists …`."""
 
 
 def shown(path: FilePath) -> str:
@@ -82,7 +87,7 @@ def head(path: FilePath) -> bytes:
         if os.fspath(path) != "-":
             if not file.seekable():
                 raise InputError(f"{path}: is a pipe, which can be read once only; send it to stdin and name it -")
-            start = next(filter(None, _unpacked(path, file)), b"")
+            start = _first(_unpacked(path, file))
         elif file.seekable():
             raw = file.read(_PIECE)
             file.seek(-len(raw), os.SEEK_CUR)
@@ -90,6 +95,17 @@ def head(path: FilePath) -> bytes:
         else:
             start = next(_unpacked(path, io.BytesIO(cast(io.BufferedReader, file).peek()[:_PIECE])), b"")
         return start.removeprefix(BOM)
+
+
+def _first(pieces: Iterator[bytes]) -> bytes:
+    """Enough of the content to tell formats apart: programs may print pages of settings first."""
+    found, size = list[bytes](), 0
+    for piece in pieces:
+        found.append(piece)
+        size += len(piece)
+        if size >= _HEAD:
+            break
+    return b"".join(found)[:_HEAD]
 
 
 def line_blocks(path: FilePath) -> Iterator[tuple[int, bytes]]:

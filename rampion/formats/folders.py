@@ -38,6 +38,19 @@ def records(path: FilePath) -> Iterator[tuple[int, Any]]:
             f"{path}: is a directory; name a file (or a folder with a text of Kaldi, 1best_recog, or lattices)"
         )
     costs = {one.name: kaldi.numbers(one) for one in sorted(folder.iterdir()) if _COSTS.fullmatch(one.name)}
+    return _joined(text, costs)
+
+
+def _joined(text: Path, costs: dict[str, dict[str, float]]) -> Iterator[tuple[int, Any]]:
+    """Kaldi's texts with their costs; a file of costs of other candidates is an error."""
+    names = {name for _, name, _ in kaldi.texts(text)}
+    for label, numbers in costs.items():
+        if names and not names & numbers.keys():
+            some = next(iter(numbers), "nothing")
+            raise InputError(
+                f"{text.parent / label}: has costs of {some[:60]!r} and others, but of no candidate in {text.name} "
+                f"(such as {min(names)[:60]!r}); give each cost the name of its candidate"
+            )
     return kaldi.joined(text, costs)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rampion.errors import FormatError
-from rampion.formats.files import FilePath, Skipped, lines, shown
+from rampion.formats.files import FilePath, Remark, Skipped, lines, shown
 
 MOST = 100  # texts of a lattice
 _TRIES = 100 * MOST  # paths that are looked at for them
@@ -50,7 +50,7 @@ def records(path: FilePath, skipped: Skipped | None = None) -> Iterator[tuple[in
         scores = tuple(factor(_cell(path, line, cells, key)) for key in present)
         total = sum(score * (scale if key in "ln" else 1.0) for key, score in zip(present, scores, strict=True))
         arcs.setdefault(start, []).append(Arc(end, word, scores, total + penalty * (word not in _SILENT)))
-    found = _best(path, arcs, _ends(path, header, nodes, arcs))
+    found, more = _best(path, arcs, _ends(path, header, nodes, arcs))
     hyps = [
         {
             "text": " ".join(words),
@@ -59,6 +59,8 @@ def records(path: FilePath, skipped: Skipped | None = None) -> Iterator[tuple[in
         for words, sums in found
     ]
     name = header.get("UTTERANCE") or re.sub(r"\.(lat|slf)(\.gz)?$", "", Path(path).name)
+    if more:
+        yield 1, Remark(f"hold no more than the {MOST} best texts of their lattices, found in {_TRIES:,} steps")
     yield 1, {"id": Path(name).name, "hyps": hyps}
 
 
@@ -102,8 +104,8 @@ def _ends(path: FilePath, header: dict[str, str], nodes: dict[int, Any], arcs: d
 
 def _best(
     path: FilePath, arcs: dict[int, list[Arc]], ends: tuple[int, int]
-) -> list[tuple[tuple[str, ...], list[float]]]:
-    """The best paths of different texts: A* with the exact rest of every node."""
+) -> tuple[list[tuple[tuple[str, ...], list[float]]], bool]:
+    """The best paths of different texts, by A* with the exact rest of every node; and whether there may be more."""
     rest = _rests(path, arcs, ends)
     start, end = ends
     if start not in rest:
@@ -126,7 +128,7 @@ def _best(
                 said = words if arc.word in _SILENT else (*words, arc.word)
                 whole = tuple(a + b for a, b in zip(sums, arc.scores, strict=True))
                 heapq.heappush(queue, (-total - rest[arc.end], count, arc.end, total, said, whole))
-    return list(texts.items())
+    return list(texts.items()), bool(queue)
 
 
 def _rests(path: FilePath, arcs: dict[int, list[Arc]], ends: tuple[int, int]) -> dict[int, float]:

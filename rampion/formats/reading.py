@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rampion.errors import FormatError
-from rampion.formats.files import FilePath, Skipped, shown
+from rampion.formats.files import FilePath, Remark, Skipped, shown
 from rampion.store import gaps
 from rampion.store.columns import Columns
 from rampion.store.names import Labels
@@ -18,6 +19,7 @@ from rampion.store.records import Builder, WrongError
 from rampion.store.rows import Rows
 
 _RUN = 10_000  # candidates that make a run of rows
+Found = TypeVar("Found")
 
 
 @dataclass(slots=True)
@@ -38,34 +40,45 @@ def collect(
     columns: Columns | None = None,
 ) -> Collected:
     """The candidates of all records. A bad one is an error, or, with `skipped`, left out and counted."""
-    builder, found = Builder(labels, shown(path), columns), list[Rows]()
+    builder, found, remarks = Builder(labels, shown(path), columns), list[Rows](), Counter[str]()
     for line, record in records:
+        if isinstance(record, Remark):
+            remarks[record] += 1
+            continue
         try:
             if isinstance(record, WrongError):
                 raise record
-            builder.take(record)
+            builder.take(record, line)
         except WrongError as wrong:
             error = FormatError.at(shown(path), line, str(wrong))
             if skipped is None:
                 raise error from wrong
             skipped.add(error)
         if len(builder.texts) >= _RUN and not builder.flat:
-            found.append(_rows(path, builder))
+            found.append(_proved(path, builder.rows))
     if builder.texts:
-        found.append(_rows(path, builder))
+        found.append(_proved(path, builder.rows))
     if not builder.seen:
         raise FormatError(f"{shown(path)}: holds no candidates")
+    _proved(path, builder.prove)
     rows, notices = gaps.filled(found, labels.features, builder.whole)
     return Collected(
         rows,
         builder.order if builder.flat else None,
         builder.refs,
-        [f"{shown(path)}: {notice}" for notice in [*builder.notices(), *notices]],
+        [f"{shown(path)}: {notice}" for notice in [*builder.notices(), *_said(remarks, builder), *notices]],
     )
 
 
-def _rows(path: FilePath, builder: Builder) -> Rows:
+def _said(remarks: Counter[str], builder: Builder) -> list[str]:
+    return [f"{count} of {len(builder.seen)} lists {remark}" for remark, count in remarks.items()]
+
+
+def _proved(path: FilePath, what: Callable[[], Found]) -> Found:
+    """What there is, or what is wrong with it, with the file and the line if it is known."""
     try:
-        return builder.rows()
+        return what()
     except WrongError as wrong:
-        raise FormatError(f"{shown(path)}: {wrong}") from wrong
+        if wrong.at is None:
+            raise FormatError(f"{shown(path)}: {wrong}") from wrong
+        raise FormatError.at(shown(path), wrong.at, str(wrong)) from wrong

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rampion.errors import FormatError, InputError
+from rampion.formats import tables
 from rampion.formats.files import BOM, FilePath, head, lines, replacing, shown
 from rampion.formats.jsonl import parsed
 from rampion.store.records import WrongError, references_in, segment_id
@@ -40,6 +41,8 @@ def read(paths: Sequence[FilePath], segments: Texts, *, aligned: bool = False) -
             return _by_id(paths[0], _referred(paths[0], _records(paths[0])), segments)
         if b" ||| " in start.split(b"\n", 1)[0]:
             return _by_id(paths[0], _labelled(paths[0]), segments)
+        if tables.names_references(start):
+            return _by_id(paths[0], _tabled(paths[0]), segments)
     files = [[text for _, text in lines(path)] for path in paths]
     if len(paths) == 1 and not aligned and (named := _named(files[0], segments)):
         return _by_id(paths[0], named, segments)
@@ -107,7 +110,23 @@ def _labelled(path: FilePath) -> dict[str, list[str]]:
         identity, bar, reference = text.partition("|||")
         if not bar or not identity.strip():
             raise FormatError.at(shown(path), line, f"{text[:60]!r} is no reference; expected 'id ||| text'")
+        if " ||| " in f"{reference} ":
+            raise FormatError.at(
+                shown(path), line, f"{text[:60]!r} is a line of an n-best list; references are 'id ||| text'"
+            )
         found.setdefault(identity.strip(), []).extend([reference.strip()] if reference.strip() else [])
+    return found
+
+
+def _tabled(path: FilePath) -> dict[str, list[str]]:
+    """The references of a table with a column of names of segments and one or several of references."""
+    found: dict[str, list[str]] = {}
+    for line, row in tables.records(path):
+        if isinstance(row, WrongError):
+            raise FormatError.at(shown(path), line, str(row)) from row
+        [identity, *texts] = tables.referred(row)
+        known = found.setdefault(identity, [])
+        known += [text for text in texts if text and text not in known]
     return found
 
 

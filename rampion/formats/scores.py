@@ -12,7 +12,6 @@ from rampion.formats.files import FilePath, head, lines, shown
 from rampion.store.records import WrongError, finite, plain_text
 
 _COMET = re.compile(r".*\tSegment \d+\tscore: (\S+)")
-_WHOLE = re.compile(r".*\tscore: \S+")  # the score of a system, behind those of its segments
 _KEYS = "score", "value", "COMET"
 
 
@@ -46,11 +45,12 @@ def _cells(path: FilePath, name: str) -> Iterator[tuple[int, Any]]:
                 raise FormatError.at(shown(path), line, str(record))
             yield from ((line, cell) for cell in _of_record(path, line, record, name))
         return
-    for line, text in lines(path):
-        if found := _COMET.fullmatch(text):
-            yield line, found[1]
-        elif not _WHOLE.fullmatch(text):
-            yield line, text
+    rows = list(lines(path))
+    if printed := [(line, found[1]) for line, text in rows if (found := _COMET.fullmatch(text))]:
+        yield from printed  # other lines are its log, and the scores of systems
+        return
+    first = rows[0][1].strip('"').lower() if rows else ""
+    yield from rows[1:] if first in {name.lower(), *(key.lower() for key in _KEYS)} else rows
 
 
 def _of_record(path: FilePath, line: int, record: Any, name: str) -> list[Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from rampion.errors import FormatError, InputError
 from rampion.formats.files import LONGEST_LINE, FilePath, Skipped, line_blocks, not_utf8, shown
-from rampion.store.columns import GUESSED, Columns
+from rampion.store.columns import GUESSED, PLAIN, Columns
 from rampion.store.records import WrongError
 
 PARQUET = b"PAR1"
@@ -19,6 +19,18 @@ def recognises(head: bytes, columns: Columns) -> bool:
     """Whether the first line names columns: one that the user names, or one of a plain name."""
     names = _names(head)
     return len(names) > 1 and bool(columns.roles().keys() & set(names) or _plain(names))
+
+
+def names_references(head: bytes) -> bool:
+    """Whether the first line names a column of names of segments, one of references, and none of candidates."""
+    roles = [GUESSED.get(name) for name in _names(head)]
+    return "id" in roles and "refs" in roles and "text" not in roles
+
+
+def referred(row: dict[str, str]) -> list[str]:
+    """The name of a segment, and its references."""
+    name = next(one for one in PLAIN["id"] if one in row)
+    return [row[name].strip(), *(cell.strip() for column, cell in row.items() if GUESSED.get(column) == "refs")]
 
 
 def refuse(path: FilePath, head: bytes) -> None:
@@ -63,8 +75,8 @@ def records(path: FilePath, skipped: Skipped | None = None) -> Iterator[tuple[in
     header = next(rest, "")
     delimiter = _delimiter(header)
     names = [name.strip() for name in next(csv.reader([header], delimiter=delimiter))]
-    if len(set(names)) < len(names) or "" in names:
-        raise FormatError.at(shown(path), 1, "two columns have the same name, or one has none; give each its own")
+    if twice := sorted({name or "(none)" for name in names if names.count(name) > 1}):
+        raise FormatError.at(shown(path), 1, f"several columns have the name {', '.join(twice)}; give each its own")
     reader, line = csv.reader(rest, delimiter=delimiter, strict=True), 2
     while True:
         try:
@@ -83,7 +95,7 @@ def records(path: FilePath, skipped: Skipped | None = None) -> Iterator[tuple[in
 def _record(names: list[str], cells: list[str]) -> Any:
     if len(cells) != len(names):
         return WrongError(f"has {len(cells)} cells, and the first line names {len(names)} columns; mend the row")
-    return dict(zip(names, cells, strict=True))
+    return {name: cell for name, cell in zip(names, cells, strict=True) if name}  # a frame's index has no name
 
 
 def _lines(path: FilePath) -> Iterator[str]:

@@ -10,6 +10,7 @@ from rampion.errors import InputError
 
 ONE = "id", "text", "source", "group", "weight", "score", "note"
 SEVERAL = "target", "refs", "features", "keep", "indicators", "drop"
+OPTIONAL = "target", "refs"  # what new lists lack that are reranked with the --columns of the lists before
 
 # Names that say what a column holds, the clearer ones first. What needs a reference or a judge is never a feature.
 PLAIN = {
@@ -53,6 +54,8 @@ class Columns:
         Columns to leave out.
     size : int, optional
         The length of every list, where nothing names the segments.
+    wanted : tuple of str
+        Columns that a metric reads: targets wherever they stand, unless they are named otherwise.
 
     Examples
     --------
@@ -75,6 +78,7 @@ class Columns:
     indicators: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
     size: int | None = None
+    wanted: tuple[str, ...] = ()
 
     @classmethod
     def parse(cls, said: str | Sequence[str] | None) -> Columns:
@@ -119,27 +123,35 @@ class Columns:
             ):
                 raise InputError(f"--columns: the column {name!r} is {found[name]} and {role}; give it one role")
             found[name] = role
+        for name in self.wanted:
+            found.setdefault(name, "target")
         return found
 
     def named(self) -> Iterable[tuple[str, str]]:
         """Every role with each of its columns."""
-        for slot in fields(self):
-            value = getattr(self, slot.name)
-            if slot.name in SEVERAL:
-                yield from ((slot.name, name) for name in value)
-            elif value is not None and slot.name != "size":
-                yield slot.name, value
+        for role in (*ONE, *SEVERAL):
+            value = getattr(self, role)
+            if role in SEVERAL:
+                yield from ((role, name) for name in value)
+            elif value is not None:
+                yield role, value
 
     def __bool__(self) -> bool:
-        return self != Columns()
+        return replace(self, wanted=()) != Columns()
+
+    def missing(self, met: Iterable[str]) -> Iterable[tuple[str, str]]:
+        """Every role with a column of it that is not among those met; roles that a file may lack stand last."""
+        there = set(met)
+        lost = [(role, name) for role, name in self.named() if name not in there]
+        return sorted(lost, key=lambda one: one[0] in OPTIONAL)
 
     def guessed(self, names: Iterable[str]) -> Columns:
         """With roles for columns of plain names, where the user gave none."""
         given, found, names = self.roles(), self, list(names)
         for role, plain in PLAIN.items():
             free = [name for name in plain if name in names and name not in given]
-            if role in SEVERAL and not getattr(self, role):
-                found = found._with(role, tuple(free))
+            if role == "target" or (role in SEVERAL and not getattr(self, role)):
+                found = found._with(role, (*getattr(self, role), *free))
             elif role in ONE and getattr(self, role) is None and free:
                 found = found._with(role, free[0])
         return found

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rampion.arrays import ends
-from rampion.errors import InputError
+from rampion.errors import InputError, meant
 from rampion.store import gaps, shapes
 from rampion.store.coded import Coded
-from rampion.store.columns import Columns
+from rampion.store.columns import OPTIONAL, Columns
 from rampion.store.groups import grouped, groups_of
 from rampion.store.names import Labels, Names
 from rampion.store.rows import Rows
@@ -25,12 +25,17 @@ from rampion.store.text import Texts
 
 MISSING = {"", "na", "n/a", "nan", "null", "none"}  # cells of a table that say that nothing is known
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|infinity)", re.IGNORECASE)
+_COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?")  # a number as half of Europe writes it
 _WORDS = {"true": 1.0, "false": 0.0}
 NUMBER, MISSED, OTHER = range(3)
 
 
 class WrongError(Exception):
-    """What is wrong with a record; the caller adds where the record is."""
+    """What is wrong with a record; the caller adds where the record is, unless it is known to be an earlier one."""
+
+    def __init__(self, sentence: str, at: int | None = None) -> None:
+        super().__init__(sentence)
+        self.at = at
 
 
 class Read(NamedTuple):
@@ -50,13 +55,14 @@ def read(records: Iterable[Mapping[str, Any]], names: Names, columns: Columns | 
     builder = Builder(Labels(names), "records", columns)
     for index, record in enumerate(records):
         try:
-            builder.take(record)
+            builder.take(record, index)
         except WrongError as wrong:
             raise InputError(f"record {index}: {wrong}") from wrong
     try:
         rows = builder.rows()
+        builder.prove()
     except WrongError as wrong:
-        raise InputError(f"records: {wrong}") from wrong
+        raise InputError(f"records: {wrong}" if wrong.at is None else f"record {wrong.at}: {wrong}") from wrong
     [rows], notices = gaps.filled([rows], names, builder.whole)
     return Read(rows, [*builder.notices(), *notices])
 
@@ -99,16 +105,17 @@ class Builder:
     """Rows in the making, from segments or from single candidates; a bad record leaves no trace in them."""
 
     def __init__(self, labels: Labels, where: str, columns: Columns | None = None) -> None:
-        self.labels, self.where, self.columns = labels, where, columns or Columns()
+        self.labels, self.where, self.columns = labels, where, Columns() if columns is None else columns
         self.given, self.guesses = self.columns.roles(), dict[str, str]()
         self.seen: set[str] = set()
-        self.whole: set[str] = set()  # features that are columns of a table: where they are not, they are missing
+        self.whole: set[str] = set()  # features that are missing where they are not: columns, numbers of programs
         self.refs: dict[str, list[str]] = {}
-        self.kinds: dict[str, list[Any]] = {}  # of open columns: numbers, other cells, and the first of these
+        self.kinds: dict[str, _Kind] = {}  # of open columns
+        self.met: set[str] = set()  # columns that are named and there
         self.known: dict[str, tuple[int, int]] = {}
         self.local = list[tuple[str, int]]()  # labels and sizes by the number of their first value
-        self.flat = False
-        self.count = 0
+        self.flat = self.program = False
+        self.count = self.at = 0
         self.order = np.zeros(0, np.int64)  # of the last rows: which candidate of the records comes to which place
         self._clear()
 
@@ -121,16 +128,22 @@ class Builder:
 
     # What comes in
 
-    def take(self, record: Any) -> None:
-        """Append a segment, or a candidate, whichever the record is."""
+    def take(self, record: Any, at: int = 0) -> None:
+        """Append a segment, or a candidate, whichever the record is, at this line."""
+        self.at = at
+        if isinstance(record, list) and record and all(isinstance(one, Mapping) for one in record):
+            record = {"candidates": record}
         if not isinstance(record, Mapping):
             raise WrongError('is not a record like {"id": "7", "hyps": [{"text": "…", "feats": {"LM": -3.5}}]}')
+        rows = shapes.rows(record)
         try:
-            segments = shapes.segments(record, len(self.seen))
+            segments = None if rows else shapes.segments(record, len(self.seen))
         except shapes.ShapeError as wrong:
             raise WrongError(str(wrong)) from wrong
+        self.program = shapes.of_program(record) is not None
         if segments is None:
-            self.row(record)
+            for row in rows or [record]:
+                self.row(row)
         for segment in segments or ():
             self.add(segment)
 
@@ -138,7 +151,8 @@ class Builder:
         """Append a segment's candidates."""
         identity, hyps = segment_id(record), record.get("hyps")
         if identity in self.seen:
-            raise WrongError(f"segment {identity} is in the list already; give every segment one record")
+            of = f" (filter {record['filter']})" if isinstance(record.get("filter"), str) else ""
+            raise WrongError(f"segment {identity}{of} is in the list already; give every segment one record")
         if not isinstance(hyps, list) or not hyps:
             raise WrongError(f"segment {identity} has no hypotheses; hyps must be a list of at least one")
         refs = references_in(record)
@@ -148,7 +162,7 @@ class Builder:
             del above[name]
         found = [self._candidate(hyp, above, f"hyps[{i}]") for i, hyp in enumerate(hyps)]
         for name in unused:
-            self._kind(name)[OTHER] += 1
+            self._kind(name).add(record[name], self.at)
         self.seen.add(identity)
         if "refs" in record:
             self.refs[identity] = refs
@@ -168,12 +182,17 @@ class Builder:
             identity = str(self.count // self.columns.size)
         if identity is None:
             identity = one.fields.get("source")
+        for role in ("id", "text"):
+            self._refuse_unmet(role)
         if not identity:
             raise WrongError(
                 f"has no segment; it has {_listed(cells)}: say which column names the segment and which holds "
                 "the text, as in --columns id=COLUMN,text=COLUMN"
             )
         if one.text is None:
+            held = next((name for name, role in (self.guesses | self.given).items() if role == "text"), None)
+            if held in self.met:
+                raise WrongError(f"has no {held!r}, which holds the text of other candidates; mend it, or leave it out")
             raise WrongError(f"has no text; it has {_listed(cells)}: say which column holds it: --columns text=COLUMN")
         self.seen.add(identity)
         if one.refs:
@@ -193,6 +212,7 @@ class Builder:
             raise WrongError(f"{where} is not an object with text, feats and metrics")
         one = _Candidate()
         for name, cell in above.items():
+            self.met.add(name)
             self._put(one, self.given.get(name, name), name, cell, name)
         for name, cell in hyp.items():
             self._cell(one, name, cell, f"{where}.{name}")
@@ -204,6 +224,7 @@ class Builder:
         """Put a cell where its column belongs."""
         role = self.given.get(name) or (self.guesses[name] if self.flat or name in self.guesses else "")
         if role:
+            self.met.add(name)
             self._put(one, role, name, cell, where)
         elif not self.flat and name in ("text", "score", "note"):
             self._put(one, name, name, cell, where)
@@ -214,6 +235,7 @@ class Builder:
                 self._nested(one, label, value, f"{where}[{label!r}]")
         elif name == "metrics" and isinstance(cell, Mapping):
             for label, value in cell.items():
+                self.met.add(label)
                 one.metrics[string(label, where)] = finite(value, f"{where}[{label!r}]")
         elif name == "fields" and isinstance(cell, Mapping):
             one.fields |= {string(label, where): string(value, where) for label, value in cell.items()}
@@ -224,9 +246,11 @@ class Builder:
 
     def _nested(self, one: _Candidate, label: str, value: Any, where: str) -> None:
         """A feature, which may have several values, unless its name has been given another role."""
-        if label in self.given and self.given[label] != "features":
-            self._put(one, self.given[label], label, value, where)
-            return
+        if label in self.given:
+            self.met.add(label)
+            if self.given[label] != "features":
+                self._put(one, self.given[label], label, value, where)
+                return
         numbers = value if isinstance(value, list) else (value,)
         first = self._first(label, len(numbers), where)
         one.slots += range(first, first + len(numbers))
@@ -236,11 +260,9 @@ class Builder:
         """A column without a role: a feature if it holds numbers."""
         kind, (found, value) = self._kind(name), _read(cell)
         if found == OTHER or (isinstance(cell, str) and not self.flat):
-            if kind[OTHER] == 0:
-                kind[3] = (self.count, cell)
-            kind[OTHER] += 1
+            kind.add(cell, self.at)
             return
-        kind[found] += 1
+        kind.numbers += found == NUMBER
         if self.columns.features and name not in self.columns.features:
             return
         if math.isinf(value) and value > 0:
@@ -248,8 +270,8 @@ class Builder:
         one.slots.append(self._first(name, 1, where))
         one.values.append(value)
 
-    def _kind(self, name: str) -> list[Any]:
-        return self.kinds.setdefault(name, [0, 0, 0, None])
+    def _kind(self, name: str) -> _Kind:
+        return self.kinds.setdefault(name, _Kind())
 
     def _put(self, one: _Candidate, role: str, name: str, cell: Any, where: str) -> None:
         """Put a cell of a column whose role is known."""
@@ -257,7 +279,7 @@ class Builder:
             case "id":
                 one.identity = identifier(cell, where)
             case "text":
-                one.text = plain_text(cell, where)
+                one.text = _text(cell, where)
                 if not one.text.strip():
                     one.text = ""
             case "source" | "group" | "keep":
@@ -278,6 +300,11 @@ class Builder:
                     one.slots.append(self._first(f"{name}={shown}", 1, where, indicator=True))
                     one.values.append(1.0)
                     one.fields[name] = shown
+            case "features" if isinstance(cell, Mapping):
+                for label, value in cell.items():
+                    self._nested(one, f"{name}.{string(label, where)}", value, f"{where}[{label!r}]")
+            case "features" if isinstance(cell, list):
+                self._nested(one, name, cell, where)
             case "features":
                 one.slots.append(self._first(name, 1, where))
                 one.values.append(_number(cell, where, words=True))
@@ -289,7 +316,7 @@ class Builder:
                 raise WrongError(f"{where} is no feature: a name (not metric:…) and at least one value are expected")
             self.known[name] = len(self.local), size
             self.local += [(name, place) for place in range(size)]
-            if self.flat and not indicator and "[" not in where:
+            if self.program or (self.flat and not indicator and "[" not in where):
                 self.whole.add(name)
         first, expected = self.known[name]
         if size != expected:
@@ -350,11 +377,13 @@ class Builder:
         owners = np.array(self.owners, np.int64)
         self.order = np.argsort(owners, kind="stable")
         rows = _in_order(rows, owners, self.order)
-        if "weight" in rows.fields:
-            codes, owners = rows.fields["weight"].codes, np.repeat(np.arange(len(rows.segments)), np.diff(rows.bounds))
+        for role in {"weight", "group"} & rows.fields.keys():
+            codes, owners = rows.fields[role].codes, np.repeat(np.arange(len(rows.segments)), np.diff(rows.bounds))
             for i in np.flatnonzero(codes != codes[rows.bounds[owners]])[:1].tolist():
+                column = next((name for name, one in (self.guesses | self.given).items() if one == role), role)
+                other = f", or keep the column as it is: --columns keep={column}" if role == "group" else ""
                 raise WrongError(
-                    f"segment {rows.segments[owners[i]]} has two weights; give all its candidates the same"
+                    f"segment {rows.segments[owners[i]]} has two {role}s; give all its candidates the same{other}"
                 )
         self._clear()
         return rows
@@ -375,38 +404,100 @@ class Builder:
     def _texts_not_numbers(self) -> set[str]:
         """Open columns in which other cells are as frequent as numbers; a column of few others is an error."""
         found = set()
-        for name, (numbers, _, others, first) in self.kinds.items():
-            if self.flat and name in self.known and not numbers and not others:
+        for name, kind in self.kinds.items():
+            if self.flat and name in self.known and not kind.numbers and not kind.others:
                 found.add(name)
-            elif others and name in self.known:
-                if not self.flat or 2 * others < numbers:
-                    place, cell = first
+            elif kind.others and name in self.known:
+                if not self.flat or 2 * kind.others < kind.numbers:
                     raise WrongError(
-                        f"candidate {place} has {str(cell)[:60]!r} in the column {name!r}, which holds numbers in "
-                        f"{numbers} others; mend it, leave it empty, or add --columns drop={name}"
+                        f"{str(kind.first)[:60]!r} stands in the column {name!r}, which holds numbers in "
+                        f"{kind.numbers} others; mend it, leave it empty, or add --columns drop={name}",
+                        kind.at,
                     )
                 found.add(name)
+            if kind.commas and kind.commas == kind.others and not kind.numbers:
+                raise WrongError(
+                    f"{kind.first!r} is a number with a comma, as are all of the column {name!r}; write points, or add "
+                    f"--columns drop={name}",
+                    kind.at,
+                )
         return found
+
+    def prove(self) -> None:
+        """Raise WrongError if a column that is named is nowhere; new lists may lack labels and references."""
+        for role, name in self.columns.missing(self.met):
+            if role not in OPTIONAL:
+                raise WrongError(self._nowhere(role, name))
+
+    def _refuse_unmet(self, role: str) -> None:
+        named = getattr(self.columns, role)
+        if named is not None and named not in self.met:
+            raise WrongError(self._nowhere(role, named))
+
+    def _nowhere(self, role: str, name: str) -> str:
+        there = [*dict.fromkeys([*self.guesses, *self.met, *self.kinds, *self.known])]
+        return f"--columns {role}={name}: there is no such column; it has {_some(there)}{meant(name, there)}"
 
     def notices(self) -> list[str]:
         """What a reader has understood or left aside, a sentence each."""
-        found, texts = [], {name for name, kind in self.kinds.items() if kind[OTHER] >= max(kind[NUMBER], 1)}
-        empty = {name for name, kind in self.kinds.items() if not kind[NUMBER] and not kind[OTHER]}
+        found, texts = [], {name for name, kind in self.kinds.items() if kind.others >= max(kind.numbers, 1)}
+        empty = {name for name, kind in self.kinds.items() if not kind.numbers and not kind.others}
         if self.flat:
             roles = {name: role for name, role in (self.guesses | self.given).items() if role and role != "drop"}
+            roles = {name: role for name, role in roles.items() if name in self.met or role not in OPTIONAL}
             feats = [name for name in self.known if name not in texts]
             if any(name not in self.given for name in roles) or not self.given:
                 said = " ".join(f"{role}={name}" for name, role in roles.items())
                 found.append(f"one candidate a row: {said}; features: {_some(feats)}")
-        if unused := sorted(texts | empty | self._not_features()):
+            if self.count > 1 and len(self.seen) == self.count:
+                found.append(
+                    "every list has one candidate; if some belong together, name their segment: --columns id=COLUMN"
+                )
+        found += [self._nowhere(role, name) for role, name in self.columns.missing(self.met)]
+        odd = dict(self._odd(texts))
+        found += odd.values()
+        if unused := sorted((texts | empty | self._not_features()) - odd.keys()):
             found.append(
                 f"not used: {_some(unused)} (to keep a column: --columns keep=NAME; as features: indicators=NAME)"
             )
         return found
 
+    def _odd(self, texts: set[str]) -> Iterator[tuple[str, str]]:
+        """Columns that are not used, and of which one may wonder why."""
+        for name in sorted(texts - self._not_features()):
+            kind = self.kinds[name]
+            if kind.numbers:
+                cells = kind.numbers + kind.others
+                yield name, f"not used: {name}, since {kind.others} of {cells} cells are no numbers ({kind.shown})"
+            elif isinstance(kind.first, Mapping | list) and self.flat and _holds_numbers(kind.first):
+                held = f"not used: {name}, which holds {str(kind.first)[:40]!r}"
+                yield name, f"{held} (as features: --columns features={name})"
+
     def _not_features(self) -> set[str]:
         only = self.columns.features
         return {name for name in self.kinds if only and name not in only}
+
+
+class _Kind:
+    """What the cells of an open column are, and the first one that is no number."""
+
+    __slots__ = ("at", "commas", "first", "numbers", "others")
+
+    def __init__(self) -> None:
+        self.numbers = self.others = self.commas = self.at = 0
+        self.first: Any = None
+
+    def add(self, cell: Any, at: int) -> None:
+        """A cell that is no number."""
+        if not self.others:
+            self.first, self.at = cell, at
+        self.others += 1
+        self.commas += isinstance(cell, str) and _COMMA.fullmatch(cell.strip()) is not None
+
+    @property
+    def shown(self) -> str:
+        """The first cell that is no number, as an example."""
+        return f"such as {str(self.first)[:40]!r}"
 
 
 class _Candidate:
@@ -456,6 +547,19 @@ def identifier(cell: Any, where: str) -> str:
     if isinstance(cell, bool) or not isinstance(cell, int | str) or not str(cell).strip():
         raise WrongError(f"{where} is {str(cell)[:60]!r}; the name of a segment is expected")
     return string(str(cell).strip(), where)
+
+
+def _text(cell: Any, where: str) -> str:
+    """The text of a candidate."""
+    if cell is None or cell != cell:
+        raise WrongError(f'{where} is missing; a text is expected ("" if nothing was said), or leave the candidate out')
+    return plain_text(cell, where)
+
+
+def _holds_numbers(cell: Any) -> bool:
+    """Whether an object or a list in a cell is all numbers."""
+    values = cell.values() if isinstance(cell, Mapping) else cell
+    return bool(values) and all(not isinstance(value, str) and _read(value)[0] != OTHER for value in values)
 
 
 def plain_text(cell: Any, where: str) -> str:

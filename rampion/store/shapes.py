@@ -22,13 +22,36 @@ def segments(record: Record, number: int) -> list[Record] | None:
     """The segments of a record of any shape, those without a name being called `number`; None of a single candidate."""
     if "hyps" in record:
         return [record]
-    for keys, convert in SHAPES:
-        if keys <= record.keys():
-            return convert(record, number)
-    for name in PLURAL:
-        if isinstance(record.get(name), list) and record[name]:
-            return nested(record, name, number)
-    return None
+    if convert := of_program(record):
+        return convert(record, number)
+    name = _plural(record)
+    return None if name is None else nested(record, name, number)
+
+
+def of_program(record: Record) -> Callable[[Record, int], list[Record]] | None:
+    """What turns a record of a known program into segments."""
+    if "hyps" in record:
+        return None
+    return next((convert for keys, convert in SHAPES if keys <= record.keys()), None)
+
+
+def _plural(record: Record) -> str | None:
+    """The list of candidates in a record."""
+    return next((name for name in PLURAL if isinstance(record.get(name), list) and record[name]), None)
+
+
+def rows(record: Record) -> list[Record] | None:
+    """The rows of a table inside a record: objects in a list that name segments, where the record names none."""
+    if "hyps" in record or of_program(record):
+        return None
+    plural = _plural(record)
+    name = plural or (next(iter(record)) if len(record) == 1 else None)
+    found = record.get(name) if name else None
+    if not isinstance(found, list) or not found or not all(isinstance(one, Mapping) for one in found):
+        return None
+    known = {*PLAIN["id"], *PLAIN["source"]}
+    inside = set.intersection(*(known & one.keys() for one in found))
+    return found if inside and not known & record.keys() and (plural is None or "index" not in found[0]) else None
 
 
 def openai(record: Record, number: int) -> list[Record]:
@@ -74,7 +97,8 @@ def vllm(record: Record, number: int) -> list[Record]:
     """vLLM's RequestOutput: cumulative log-probability and number of tokens of every output."""
     hyps = []
     for output in _objects(record, "outputs"):
-        feats = {"logprob": output["cumulative_logprob"]} if "cumulative_logprob" in output else {}
+        sums = output.get("cumulative_logprob")
+        feats = {} if sums is None else {"logprob": sums}
         if isinstance(output.get("token_ids"), list):
             feats["tokens"] = len(output["token_ids"])
         rest = {name: output[name] for name in ("finish_reason",) if name in output}
@@ -88,35 +112,56 @@ def lm_eval(record: Record, number: int) -> list[Record]:
     responses, target = record["resps"], record.get("target")
     if not isinstance(responses, list) or not responses or not isinstance(responses[0], list) or not responses[0]:
         raise ShapeError("resps is not a list of lists of responses")
-    identity = {"id": _name(record, number, "doc_id")}
+    identity = {"id": _name(record, number, "doc_id"), **_filter(record)}
     if isinstance(responses[0][0], str):
         if len(responses) != 1:
             raise ShapeError(f"resps holds {len(responses)} requests; expected one with all its responses")
-        hyps = [{"text": text} for text in responses[0]]
-        if len(hyps) == 1:
-            names = record.get("metrics", [name for name in PLAIN["target"] if name in record])
-            labels = {name: record[name] for name in names if _is_number(record.get(name))}
-            hyps = [hyps[0] | {"metrics": labels}]
+        hyps: list[dict[str, Any]] = [{"text": text} for text in responses[0]]
+        names = record.get("metrics", [name for name in PLAIN["target"] if name in record])
+        cells = {name: record[name] for name in names if name in record}
+        cells = {name: [cell] if _is_number(cell) and len(hyps) == 1 else cell for name, cell in cells.items()}
+        labels = {name: cell for name, cell in cells.items() if isinstance(cell, list) and len(cell) == len(hyps)}
+        for place, hyp in enumerate(hyps):
+            hyp["metrics"] = {name: cell[place] for name, cell in labels.items()}
         refs = {"refs": [target]} if isinstance(target, str) and target.strip() else {}
-        return [identity | {"hyps": hyps} | refs]
+        rest = {name: cell for name, cell in cells.items() if name not in labels}  # of the list as a whole: not used
+        return [rest | identity | _asked(record) | {"hyps": hyps} | refs]
     hyps = []
     for place, response in enumerate(responses):
         cell = response[0]
         value = cell[0] if isinstance(cell, list) and cell else cell
-        hyp = {"text": _continuation(record.get("arguments"), place), "feats": {"loglikelihood": _as_number(value)}}
-        right = _as_number(target) if str(target).isdecimal() else None
-        hyps.append(hyp | ({"metrics": {"correct": float(place == right)}} if right is not None else {}))
-    return [identity | {"hyps": hyps}]
+        hyps.append({"text": _argument(record, place, 1), "feats": {"loglikelihood": _as_number(value)}, "metrics": {}})
+    texts = [hyp["text"] for hyp in hyps]
+    said = target.strip() if isinstance(target, str) else None
+    right = int(target) if str(target).isdecimal() else texts.index(said) if said in texts else None
+    for place, hyp in enumerate(hyps):
+        hyp["metrics"] = {} if right is None else {"correct": float(place == right)}
+    return [identity | _asked(record) | {"hyps": hyps}]
 
 
-def _continuation(arguments: Any, place: int) -> str:
-    """What the request at this place asks to continue with: its second argument."""
+def _asked(record: Record) -> Record:
+    """The prompt, if the first request tells it."""
+    try:
+        return {"source": _argument(record, 0, 0)}
+    except ShapeError:
+        return {}
+
+
+def _filter(record: Record) -> Record:
+    """The filter that answers went through: with several, a document is there once for each."""
+    name = record.get("filter")
+    return {"filter": name} if isinstance(name, str) and name != "none" else {}
+
+
+def _argument(record: Record, place: int, which: int) -> str:
+    """An argument of the request at this place: what it begins with, or asks to continue with."""
+    arguments = record.get("arguments")
     if isinstance(arguments, Mapping):
         arguments = list(arguments.values())
     request = arguments[place] if isinstance(arguments, list) and place < len(arguments) else None
     cells = list(request.values()) if isinstance(request, Mapping) else request
-    if isinstance(cells, list) and len(cells) > 1 and isinstance(cells[1], str):
-        return cells[1].strip()
+    if isinstance(cells, list) and len(cells) > which and isinstance(cells[which], str):
+        return cells[which].strip()
     raise ShapeError(f"arguments does not hold the text of choice {place}")
 
 
@@ -146,7 +191,8 @@ def espnet(record: Record, number: int) -> list[Record]:
             if not isinstance(text, str):
                 raise ShapeError(f"an output of the utterance {identity} has no rec_text; decode first")
             spaced = text.replace("<eos>", "").replace("<space>", " ").replace("▁", " ")
-            hyps.append({"text": " ".join(spaced.split()), "feats": {"score": output.get("score")}})
+            scored = {} if output.get("score") is None else {"score": output["score"]}
+            hyps.append({"text": " ".join(spaced.split()), "feats": scored})
             refs += [output["text"]] if isinstance(output.get("text"), str) and output["text"] not in refs else []
         found.append({"id": identity, "hyps": hyps, "refs": refs})
     return found
@@ -198,7 +244,7 @@ def _parallel(texts: Any, columns: Mapping[str, Any], beside: bool = False) -> l
         raise ShapeError("has no candidates; a list of at least one is expected")
     hyps: list[dict[str, Any]] = [{"text": text} for text in texts]
     for name, column in columns.items():
-        if column is None:
+        if column is None or (column == [] and not beside):
             continue
         if not isinstance(column, list) or len(column) != len(texts):
             size = len(column) if isinstance(column, list) else "no list of"

@@ -19,6 +19,7 @@ from rampion.protocols import Decoder, ListPolicy
 from rampion.store.candidates import Candidates
 from rampion.store.features import Features, Weights
 from rampion.store.text import Texts
+from rampion.store.units import Units
 from rampion.timing import Clock
 from rampion.training.decoders import decoded
 from rampion.training.policies import Merge
@@ -335,8 +336,18 @@ def learn(
         batch = replace(batch, candidates=batch.candidates.sparse())
     watch = None if record is ignore else _Watch(recipe, batch, iteration, vector, fixed, features, held, record)
     learnt = Weights(features, fixed + recipe.solver.solve(loss, batch, vector - fixed, origin - fixed, watch))
+    if not learnt.vector.any():
+        _refuse_constant(batch.candidates)
     refuse_collapsed(learnt)
     return learnt
+
+
+def _refuse_constant(lists: Candidates) -> None:
+    """Raise InputError if no feature tells the candidates of any list apart."""
+    if not len(lists.lists.entries) and not Units.of(lists).sizes.any():
+        raise InputError(
+            "no feature differs within a list, so there is nothing to choose by; add some (rampion features)"
+        )
 
 
 @dataclass(slots=True)

@@ -469,13 +469,13 @@ def test_segments_without_candidates_are_named_and_left_out():
         examine(lists.keep(np.zeros(lists.size, bool)))
 
 
-def test_a_column_that_is_not_finite():
+def test_a_column_that_some_candidates_lack():
     lists = lists_of(TOY)
     column = np.zeros(lists.size)
     column[[15, 20]] = np.nan
     (finding,) = examine(replace(lists, metrics={"comet": column})).findings
-    assert (finding.kind, finding.segment, finding.candidate) == ("not finite", "1", 15 - K)
-    assert "'comet' is no finite number for 2 of" in finding.sentence
+    assert (finding.kind, finding.segment, finding.candidate) == ("unlabelled", "1", 15 - K)
+    assert f"2 of {lists.size} candidates have no comet; they are reranked" in finding.sentence
 
 
 @pytest.mark.parametrize(("weight", "sentence"), [(0.0, "all weights are zero"), (np.nan, "weight of 'LM' is nan")])

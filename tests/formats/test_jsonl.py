@@ -80,7 +80,7 @@ def changed(**hyp):
         ('{"id": 7, "hyps": [{"text": "a"}]}', "segment 7 is in the list already"),
         ('{"id": 8, "hyps": ["a"]}', r"hyps\[0\] is not an object with text"),
         ('{"id": 8, "hyps": [{}]}', r"hyps\[0\].text is not a string"),
-        (changed(text=None), r"hyps\[0\].text is not a string"),
+        (changed(text=None), r"hyps\[0\].text is missing; a text is expected"),
         (changed(text="\ud800"), r"hyps\[0\].text is not a string of Unicode characters"),
         (changed(note=3), r"hyps\[0\].note is not a string"),
         (changed(score="x"), r"hyps\[0\].score is 'x'; a finite number is expected"),

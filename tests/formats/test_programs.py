@@ -60,12 +60,12 @@ EXAMPLES = {
     "lm-eval": (
         json.dumps({"doc_id": 3, "doc": {"q": "?"}, "target": "5", "arguments": [["p", {}]], "resps": [["a", "b"]],
                     "filtered_resps": ["a"], "exact_match": 0.0}),
-        "3", ["a", "b"], {}, "", ["5"],
+        "3", ["a", "b"], {}, "p", ["5"],
     ),
     "lm-eval, choices": (
         json.dumps({"doc_id": 3, "doc": {}, "target": "1", "arguments": {"g0": {"arg_0": "p", "arg_1": " yes"},
                     "g1": {"arg_0": "p", "arg_1": " no"}}, "resps": [[["-1.5", "False"]], [["-0.5", "True"]]]}),
-        "3", ["yes", "no"], {"loglikelihood": -1.5}, "", None,
+        "3", ["yes", "no"], {"loglikelihood": -1.5}, "p", None,
     ),
     "fairseq": (
         "2020 | INFO | loading\nS-4\tein haus\nT-4\ta house\nH-4\t-0.5\ta house\nD-4\t-0.5\ta house .\n"
@@ -192,7 +192,7 @@ def test_paths_of_a_lattice_are_all_paths_the_best_first(tmp_path_factory, steps
         ('{"id": "a", "choices": []}', "x:1: choices is not a list of at least one object"),
         ('{"id": "a", "choices": [{"message": {"content": null}}]}', r"x:1: choices\[0\] has no text"),
         ('{"custom_id": "q", "response": null}', "x:1: request q has no choices"),
-        ('{"request_id": "a", "outputs": [{"index": 0}]}', r"x:1: hyps\[0\].text is not a string"),
+        ('{"request_id": "a", "outputs": [{"index": 0}]}', r"x:1: hyps\[0\].text is missing"),
         ('{"resps": [], "doc": {}}', "x:1: resps is not a list of lists"),
         ('{"resps": [[[1]]], "doc": {}}', "x:1: arguments does not hold the text of choice 0"),
         ('{"sentence_id": 1, "translations": ["a"], "scores": [1, 2]}', "x:1: score has 2 values for 1 candidates"),

@@ -72,10 +72,10 @@ def test_plain_names_are_understood_and_told(tmp_path, kind):
 @pytest.mark.parametrize("kind", WRITERS)
 def test_columns_that_are_named(tmp_path, kind):
     (tmp_path / "x").write_text(WRITERS[kind](ROWS))
-    said = "id=question_id,text=output,target=logprob,group=model,drop=is_correct+prompt"
+    said = "id=question_id,text=output,target=logprob,group=prompt,drop=is_correct+model"
     lists, files = read(tmp_path / "x", said)
     assert (list(lists.metrics), len(lists.features), files.notices) == (["logprob"], 0, [])
-    assert lists.of_segments("group") == ["a", "b"]
+    assert lists.of_segments("group") == ["2 + 3", "2 + 2"]
     lists, _ = read(tmp_path / "x", ["indicators=model", "features=logprob", "target=is_correct"])
     assert lists[0][1].features == {"logprob": -2.5, "model=b": 1.0}
 
@@ -185,9 +185,9 @@ def test_lists_of_a_fixed_length_need_no_names(tmp_path):
     [
         ("id,text\n1,a\n1\n", None, "x:3: has 1 cells, and the first line names 2 columns"),
         ("id,text\n1,\"a\n", None, "x:2: is no row of a table: unexpected end of data"),
-        ("id,text,text\n1,a,b\n", None, "x:1: two columns have the same name"),
+        ("id,text,text\n1,a,b\n", None, "x:1: several columns have the name text; give each"),
         ("id,text\n,a\n", None, "x:2: id is ''; the name of a segment is expected"),
-        ("id,text,LM\n1,a,1\n1,b,2\n1,c,3\n1,d,4\n1,e,5x\n", None, "x: candidate 4 has '5x' in the column 'LM', which"),
+        ("id,text,LM\n1,a,1\n1,b,2\n1,c,3\n1,d,4\n1,e,5x\n", None, "x:6: '5x' stands in the column 'LM', which"),
         ("id,text,LM\n1,a,inf\n", None, "x:2: LM is 'inf'; a finite number is expected"),
         ("id,text,weight\n1,a,1\n1,b,2\n", None, "x: segment 1 has two weights"),
         ("id,text,weight\n1,a,-1\n", None, "x:2: weight is '-1'; the weight of a segment is a number of 0 or more"),
@@ -201,9 +201,9 @@ def test_lists_of_a_fixed_length_need_no_names(tmp_path):
         ("id,text\n1,a\n", "size=0", "--columns size=0: expected the number of candidates"),
         ("id,text\n", None, "x: holds no candidates"),
         ("q,t\n1,a\n", None, r"x:1: is no n-best list .*; if it is a table with the columns q, t, say what they hold"),
-        ('{"id": 1, "text": null}\n', None, "x:1: text is not a string"),
+        ('{"id": 1, "text": null}\n', None, 'x:1: text is missing; a text is expected'),
         ('{"id": 1, "text": "a", "feats": 3}\n', None, "x:1: feats is not an object of names and numbers"),
-        ('[{"id": 1, "text": "a"},\n {"id": 2}]', None, "x:2: has no text; it has id"),
+        ('[{"id": 1, "text": "a"},\n {"id": 2}]', None, "x:2: has no 'text', which holds the text of other candidates"),
         ('[{"id": 1, "text": "a"},\n {"id": ]', None, "x:2: is not JSON: "),
         ('[{"id": 1, "text": "a"}', None, "x:1: is not JSON: the array breaks off"),
         ('[{"id": 1, "text": "a"}] 3', None, "x:1: is not JSON: the array goes on with '3'"),

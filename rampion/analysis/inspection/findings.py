@@ -12,12 +12,12 @@ KINDS = (
     "misaligned references",
     "empty references",
     "collapsed weights",
-    "not finite",
     "leak",
     "casing",
     "tokenisation",
     "lengths",
     "nothing to learn",
+    "no features",
     "one-sided features",
     "empty hypotheses",
     "empty lists",
@@ -25,6 +25,7 @@ KINDS = (
     "constant features",
     "repeated candidates",
     "few texts",
+    "unlabelled",
     "ragged lists",
 )
 

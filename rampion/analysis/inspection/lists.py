@@ -93,6 +93,8 @@ def of_lists(candidates: Candidates, lists: Candidates, ids: Rows, distinct: Row
             f"{count(empty, 'segment has', 'segments have')} no candidates; decode again, or leave them out",
             candidates.segments[int(empty[0])],
         )
+    if not len(lists.features):
+        yield Finding("no features", "there are no features, so there is nothing to weigh; add some (rampion features)")
     blank = [i for i in np.flatnonzero(np.diff(lists.texts.bounds) < ENOUGH).tolist() if not lists.texts[i].strip()]
     if blank:
         yield Finding(
@@ -103,13 +105,13 @@ def of_lists(candidates: Candidates, lists: Candidates, ids: Rows, distinct: Row
     yield from _ragged(lists)
     yield from _repeated(lists, ids, distinct)
     for name, column in lists.metrics.items():
-        wrong = np.flatnonzero(~np.isfinite(column))
-        if len(wrong):
+        unknown = np.flatnonzero(np.isnan(column))
+        if len(unknown):
             yield Finding(
-                "not finite",
-                f"metric column {name!r} is no finite number for {len(wrong)} of {len(column)} candidates; "
-                f"compute them again before using metric:{name}",
-                *where(lists, int(wrong[0])),
+                "unlabelled",
+                f"{len(unknown)} of {len(column)} candidates have no {name}; they are reranked, but nothing is learnt "
+                "from them",
+                *where(lists, int(unknown[0])),
             )
 
 
