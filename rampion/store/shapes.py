@@ -125,7 +125,7 @@ def lm_eval(record: Record, number: int) -> list[Record]:
             hyp["metrics"] = {name: cell[place] for name, cell in labels.items()}
         refs = {"refs": [target]} if isinstance(target, str) and target.strip() else {}
         rest = {name: cell for name, cell in cells.items() if name not in labels}  # of the list as a whole: not used
-        return [rest | identity | _asked(record) | {"hyps": hyps} | refs]
+        return [{**rest, **identity, **_asked(record), "hyps": hyps, **refs}]
     hyps = []
     for place, response in enumerate(responses):
         cell = response[0]
@@ -133,10 +133,10 @@ def lm_eval(record: Record, number: int) -> list[Record]:
         hyps.append({"text": _argument(record, place, 1), "feats": {"loglikelihood": _as_number(value)}, "metrics": {}})
     texts = [hyp["text"] for hyp in hyps]
     said = target.strip() if isinstance(target, str) else None
-    right = int(target) if str(target).isdecimal() else texts.index(said) if said in texts else None
+    right = int(str(target)) if str(target).isdecimal() else texts.index(said) if said in texts else None
     for place, hyp in enumerate(hyps):
         hyp["metrics"] = {} if right is None else {"correct": float(place == right)}
-    return [identity | _asked(record) | {"hyps": hyps}]
+    return [{**identity, **_asked(record), "hyps": hyps}]
 
 
 def _asked(record: Record) -> Record:
@@ -161,7 +161,7 @@ def _argument(record: Record, place: int, which: int) -> str:
     request = arguments[place] if isinstance(arguments, list) and place < len(arguments) else None
     cells = list(request.values()) if isinstance(request, Mapping) else request
     if isinstance(cells, list) and len(cells) > which and isinstance(cells[which], str):
-        return cells[which].strip()
+        return str(cells[which].strip())
     raise ShapeError(f"arguments does not hold the text of choice {place}")
 
 
