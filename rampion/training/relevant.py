@@ -169,10 +169,11 @@ class SetSteps:
         self.foreign = np.zeros(0, np.float32)  # the weights that the base gives to ids
         self.waiting = list[str]()  # parts that the learner does not have yet
         self.candidates = 0  # that it has
-        self.upon = frozen.based and self.policy.learn != "real"  # whether binary features learn on a base
+        self.upon = frozen.based  # whether features learn on a base
         self.least: float | None = None  # BLEU of dev with the base alone
         self.share = 1.0  # of the weights learnt in this iteration
-        self.flat = WeightsById(np.zeros(0, np.float32), self._named(np.full(len(self.free), self.policy.flat)))
+        first = 0.0 if self.upon else self.policy.flat  # the base's own decodings, or those of equal weights
+        self.flat = WeightsById(np.zeros(0, np.float32), self._named(np.full(len(self.free), first)))
         for name in self.sets.parts:
             self._take(name)
 
@@ -194,7 +195,8 @@ class SetSteps:
             self.pack()
         with clock("learning"):
             if self.policy.start == "seeds" and iteration == 1:
-                return disturbed(self.flat, self.free, self.solver.seed)
+                disturbed_ = disturbed(self.flat, self.free, self.solver.seed)
+                return self._shortened(disturbed_) if self.upon and self.free else disturbed_
             places, awake, _ = self.numbers
             weights, own = np.zeros(awake + 1, np.float32), np.full(len(self.free), self.policy.initial)
             if iteration > 1 and not self.policy.restart:

@@ -229,6 +229,19 @@ def test_binary_weights_on_a_base_begin_with_its_decodings_and_never_fall_below_
         assert bleu(decoder, TEXT.dev, one.keyed(row.iteration)) == row.dev
 
 
+@pytest.mark.parametrize("rate", [0.001, 0.05, 20.0])
+def test_real_valued_weights_on_a_binary_base_begin_with_its_decodings_and_never_fall_below_it(rate, straight, tmp_path):
+    binary, decoder = whole(straight(QUICK)).keyed(), FakeDecoder()
+    base = Keyed(binary.table, {})
+    one = run(tmp_path / "run", DENSE.set(rate=rate), base=base, fixed={})
+    first, told = one.sets.parts["000"].records, list(decoder.listed(TEXT.learn.source, base, DENSE.k))
+    assert first.values.tolist() == np.concatenate([part.values for part in told]).tolist()
+    alone = bleu(decoder, TEXT.dev, base)
+    assert all(row.dev >= alone and row.share <= 1 for row in one.rows)
+    for row in one.rows:
+        assert bleu(decoder, TEXT.dev, Keyed(base.table, one.weights(row.iteration).own)) == row.dev
+
+
 # The same bits
 
 
