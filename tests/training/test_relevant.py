@@ -230,7 +230,7 @@ def test_binary_weights_on_a_base_begin_with_its_decodings_and_never_fall_below_
 
 
 @pytest.mark.parametrize("rate", [0.001, 0.05, 20.0])
-def test_real_valued_weights_on_a_binary_base_begin_with_its_decodings_and_never_fall_below_it(rate, straight, tmp_path):
+def test_real_valued_weights_on_a_binary_base_begin_with_it_and_never_fall_below_it(rate, straight, tmp_path):
     binary, decoder = whole(straight(QUICK)).keyed(), FakeDecoder()
     base = Keyed(binary.table, {})
     one = run(tmp_path / "run", DENSE.set(rate=rate), base=base, fixed={})
