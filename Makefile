@@ -64,7 +64,7 @@ docs: .venv/installed .venv/documented
 docs-check: docs
 	@$(BIN)/pytest docs/site/test_site.py
 
-# One version: make wheels-check VERSIONS=3.12
+# One version: make wheels-check VERSIONS=3.12; no tests, and one build of all but the first: VERSIONS=--brief
 wheels-check: .venv/installed
 	@$(BIN)/python packaging/check_wheels.py $(VERSIONS)
 

@@ -16,10 +16,12 @@ from pathlib import Path
 import Cython
 from Cython.Build import cythonize
 from setuptools import Extension, find_packages, setup
+from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
 
 sys.path.append(str(Path(__file__).parent / "packaging"))
 from backend import lacking
+from sbom import sbom
 
 CHECKED, TRACE = (os.environ.get(name) == "1" for name in ("RAMPION_CHECKED", "RAMPION_TRACE"))
 SANITIZE = os.environ.get("RAMPION_SANITIZE", "")
@@ -63,6 +65,14 @@ class Build(build_ext):
         super().copy_extensions_to_source()
 
 
+class Wheel(bdist_wheel):
+    def write_wheelfile(self, folder, *arguments, **named):
+        super().write_wheelfile(folder, *arguments, **named)
+        path = Path(folder, "sboms", "rampion.cdx.json")
+        path.parent.mkdir()
+        path.write_text(sbom(self.distribution.get_version()), "utf-8")
+
+
 def installed(name: str) -> str:
     """The name under which a package or module of the source tree is installed."""
     return f"rampion.{name}" if name.split(".")[0] == "decoder" else name
@@ -86,7 +96,7 @@ modules = [Extension(installed(".".join(source.with_suffix("").parts)), [str(sou
 setup(
     packages=[installed(name) for name in find_packages(include=["rampion", "rampion.*", "decoder", "decoder.*"])],
     package_dir={"rampion.decoder": "decoder"},
-    cmdclass={"build_ext": Build},
+    cmdclass={"build_ext": Build, "bdist_wheel": Wheel},
     ext_modules=[
         Extension(SHARED, [str(shared)], **FLAGS),
         *cythonize(

@@ -116,6 +116,8 @@ def test_wheel_holds_what_it_must_and_no_source():
     assert {top.partition("-")[0] for top in tops} == {"rampion"}
     for suffix in (".pyx", ".c", ".pxd", ".h"):
         assert not [name for name in names if name.endswith(suffix)]
+    folder = next(top for top in tops if top.endswith(".dist-info"))
+    assert {f"{folder}/licenses/LICENSE", f"{folder}/sboms/rampion.cdx.json"} <= set(names)
     doors = {"rampion": rampion._kernels, "rampion/decoder": rampion.decoder._kernels}
     twins = {f"{room}/_core/{module}" for room, door in doors.items() for module in door.MODULES}
     compiled = {name.split(".")[0] for name in names if name.endswith(".so")}
