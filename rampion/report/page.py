@@ -27,10 +27,11 @@ class Page(NamedTuple):
     held: Mapping[str, Any] | None = None
 
     def html(self) -> str:
-        """The HTML of the page. Its content security policy blocks all requests, and all scripts but its own."""
-        style, script = (files("rampion.report").joinpath(f"page.{kind}").read_text("utf-8") for kind in ("css", "js"))
-        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-        policy = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{digest}'"
+        """The HTML of the page. Its content security policy blocks all requests, and all scripts but its own two."""
+        style, explorer, downloads = map(_read, ("page.css", "page.js", "downloads.js"))
+        scripts = [*([explorer] if self.held else []), downloads]
+        digests = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
+        policy = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src {digests}"
         shown = list(filter(None, self.sections))
         head = tag(
             "head",
@@ -49,9 +50,18 @@ class Page(NamedTuple):
             tag("header", tag("p", "Rampion report", class_="kicker"), tag("h1", self.title), tag("p", self.about),
                 _figures(self.figures), tag("nav", *links, aria_label="Sections")),
             tag("main", *(part.html for part in shown), id="main"),
-            *((data(self.held, "data"), tag("script", Markup(script))) if self.held else ()),
+            *((data(self.held, "data"),) if self.held else ()),
+            *(tag("script", Markup(script)) for script in scripts),
         )  # fmt: skip
         return f'<!DOCTYPE html>\n<html lang="en">{head}{body}</html>\n'
+
+
+def _read(name: str) -> str:
+    return files("rampion.report").joinpath(name).read_text("utf-8")
+
+
+def _digest(script: str) -> str:
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
 def _figures(figures: Sequence[tuple[str, str]]) -> Markup:

@@ -5,12 +5,21 @@ Runs where a Chromium is found (RAMPION_BROWSER names one). .ci/run sets RAMPION
 
 from __future__ import annotations
 
+import csv
 import json
 import os
+import re
+import struct
+from time import monotonic, sleep
+from xml.etree import ElementTree
 
 import pytest
 from browser import PROGRAM, browser
 from command import good, write_task
+
+from rampion.report.markup import section
+from rampion.report.markup import table as markup_table
+from rampion.report.page import Page
 
 pytestmark = [
     pytest.mark.slow,
@@ -200,6 +209,53 @@ def test_the_page_of_the_demo_works(opened, demonstrated):
     assert opened.see("document.querySelectorAll('#sentences ins, #sentences del').length") > 0
     assert opened.complaints == []
     assert [url for url in opened.fetched if not url.startswith(("file:", "data:"))] == []
+
+
+def test_charts_and_tables_can_be_downloaded(opened, page, tmp_path):
+    opened.events.clear()
+    opened.open(page, READY)
+    opened.ask("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
+
+    def saved(label, name):
+        opened.see(f"document.querySelector('button[aria-label=\"Download {label}\"]').click()")
+        until = monotonic() + 30
+        while not (tmp_path / name).exists() and monotonic() < until:
+            sleep(0.05)
+        return (tmp_path / name).read_bytes()
+
+    labels = opened.see("[...document.querySelectorAll('.downloads button')].map(one => one.ariaLabel)")
+    assert len(labels) == len(set(labels)) > 10
+    figure = "document.querySelector('#curves figure')"
+    title = opened.see(f"{figure}.querySelector('figcaption').textContent")
+    name = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:60]
+    cells = "[...row.cells].map(one => one.textContent)"
+    table = opened.see(f"[...{figure}.querySelector('table').rows].map(row => {cells})")
+    found = list(csv.reader(saved(f"{title} as CSV", f"{name}.csv").decode().splitlines()))
+    assert found == [[told.replace("−", "-").replace(",", "") for told in row] for row in table]
+    picture = ElementTree.fromstring(saved(f"{title} as SVG", f"{name}.svg"))  # noqa: S314 - ours
+    assert title in picture.itertext()
+    assert not [one for one in picture.iter() if one.get("class") or "var(" in (one.get("fill") or "")]
+    painted = saved(f"{title} as PNG", f"{name}.png")
+    assert painted[:4] == b"\x89PNG"
+    assert struct.unpack(">2I", painted[16:24]) == tuple(3 * int(picture.get(side)) for side in ("width", "height"))
+    assert saved("Score and cost as PNG", "score-and-cost.png")[:4] == b"\x89PNG"
+    assert ElementTree.fromstring(saved("Score and cost as SVG", "score-and-cost.svg")).tag.endswith("svg")  # noqa: S314
+    assert b"score,cost,listed,text" in saved("Texts as CSV", "texts.csv")
+    assert opened.complaints == []
+    assert [url for url in opened.fetched if not url.startswith(("file:", "data:", "blob:"))] == []
+
+
+def test_a_downloaded_text_is_no_formula(opened, tmp_path):
+    told = ["=1+1", "@x", "−2.50", "+3", "1,000", 'a "b", c', "-x"]
+    cells = [[told_, "1"] for told_ in told]
+    page = Page("t", "about", [], [section("s", "S", markup_table("Cells", ["a", "b"], cells))]).html()
+    (tmp_path / "page.html").write_text(page)
+    opened.open(tmp_path / "page.html")
+    opened.see("URL.createObjectURL = blob => { window.saved = blob; return 'about:blank' }, 0")
+    opened.see("HTMLAnchorElement.prototype.click = () => {}, 0")
+    opened.see("document.querySelector('.downloads button').click()")
+    rows = list(csv.reader(opened.see("saved.text()").splitlines()))
+    assert [row[0] for row in rows] == ["a", "'=1+1", "'@x", "-2.50", "3", "1000", 'a "b", c', "'-x"]
 
 
 # How far things have moved by themselves since the page began to load.
