@@ -25,7 +25,7 @@ PACKAGES = [
 ]
 WHEELS = ["numpy", "scipy", "rapidfuzz", "regex", "lxml"]
 PLATFORMS = ("manylinux_2_28_aarch64", "manylinux_2_17_aarch64", "manylinux2014_aarch64")
-TESTS = ["kernels", "sets/test_packed.py"]
+TESTS = ["kernels/test_signatures.py", "kernels/test_twins_agree.py", "sets/test_packed.py"]
 
 
 def run(*command: object, **options: object) -> str:
@@ -76,8 +76,8 @@ def main() -> None:
         run(sys.executable, "-m", "pip", "download", *fetch, "-d", folder / "wheels", *WHEELS)
         for one in (folder / "wheels").glob("*.whl"):
             run(sys.executable, "-m", "zipfile", "-e", one, folder / "site")
-        here = sysconfig.get_path("purelib")  # the rest is plain Python
-        path = {"PYTHONPATH": f"{folder / 'site'}:{here}", "PYTHONDONTWRITEBYTECODE": "1"}
+        here = [path for path in sys.path if path.endswith("-packages")]  # the rest is plain Python
+        path = {"PYTHONPATH": ":".join([f"{folder / 'site'}", *here]), "PYTHONDONTWRITEBYTECODE": "1"}
         python = ["qemu-aarch64", "-L", root, root / f"usr/bin/python{VERSION}", "-P", "-W", "ignore"]
         quick = ["-m", "not slow", "--hypothesis-profile=quick", "-p", "no:cacheprovider", "-p", "no:xdist"]
         places = [ROOT / "tests" / test for test in tests]
