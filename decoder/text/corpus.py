@@ -393,7 +393,7 @@ def moses_words(language: str) -> Callable[[str], str]:
     try:
         from sacremoses import MosesTokenizer
     except ModuleNotFoundError as error:
-        raise InputError("the Moses tokeniser is missing; install the extra: pip install 'rampion[text]'") from error
+        raise InputError("the Moses tokeniser is missing: pip install sacremoses") from error
     tokeniser = MosesTokenizer(language.partition("_")[0])
     return lambda text: str(tokeniser.tokenize(text, return_str=True, escape=False))
 

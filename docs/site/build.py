@@ -27,8 +27,8 @@ QUADRANTS = {
     "reference": ("Reference", "What there is, in full."),
     "explanation": ("Explanation", "Why it is so."),
 }
-PAGES = {  # every page of docs/ and where it stands, in this order
-    "tutorials": ("tutorial-samples", "tour", "demo"),
+PAGES = {  # every page of docs/ and docs/site/, and where it stands, in this order
+    "tutorials": ("tutorial-samples", "notebook-samples", "tour", "notebook-translations", "demo"),
     "how-to": (
         *("tuning-lists", "features", "compare", "coming-from", "tune-a-decoder", "decoder"),
         *("expected-bleu", "relevant-sets"),
@@ -128,6 +128,15 @@ def walk(command: object, name: str = "") -> Iterator[tuple[str, typer.core.Type
         yield from walk(child, f"{name}{part} ")
 
 
+def front() -> str:
+    """The front page with the first commands and results of the README, which its tests run."""
+    page, shown = (path.read_text("utf-8") for path in (HERE / "index.md", ROOT / "README.md"))
+    block = re.search(r"^```console\n.*?^```\n", shown, re.MULTILINE | re.DOTALL)
+    if block is None:
+        sys.exit("build.py: README.md has no block of commands with their results")
+    return page.replace("<!-- EXAMPLE -->\n", block[0])
+
+
 def stage(folder: Path) -> None:
     """All pages of the site in a folder."""
     shutil.rmtree(folder, ignore_errors=True)
@@ -137,6 +146,7 @@ def stage(folder: Path) -> None:
         (folder / path.name).write_text(linked(path.read_text("utf-8")), "utf-8")
     for name, page in BESIDE.items():
         (folder / f"{page}.md").write_text(linked((ROOT / name).read_text("utf-8")), "utf-8")
+    (folder / "index.md").write_text(front(), "utf-8")
     (folder / "api.md").write_text(api(), "utf-8")
     (folder / "commands.md").write_text(commands(), "utf-8")
     for quadrant, (title, sentence) in QUADRANTS.items():

@@ -21,6 +21,7 @@ suppress_warnings = ["autosectionlabel.*", "myst.header", "mystnb.unknown_mime_t
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
 myst_heading_anchors = 4
 nb_execution_mode = "force"
+nb_execution_in_temp = True
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
 nb_execution_show_tb = True

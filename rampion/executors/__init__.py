@@ -50,7 +50,7 @@ def named(spec: str) -> tuple[Executor, Patience, int | None]:
     try:
         from rampion.executors.dask import Cluster
     except ModuleNotFoundError as error:
-        raise InputError(f"the executor {name} needs dask.distributed: pip install 'rampion[dask]'") from error
+        raise InputError(f"the executor {name} needs dask.distributed: pip install distributed cryptography") from error
     if kind == "dask":
         return Cluster(**values), patience, size
     return Cluster(name, tls=values), patience, size

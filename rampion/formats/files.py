@@ -292,7 +292,7 @@ def _zstd(path: FilePath) -> tuple[Callable[[], Any], type[Exception]]:
     try:
         import zstandard
     except ModuleNotFoundError as error:
-        raise InputError(f"{shown(path)}: is zstd data; install the extra: pip install 'rampion[zstd]'") from error
+        raise InputError(f"{shown(path)}: is zstd data; to read it, pip install zstandard") from error
     return lambda: zstandard.ZstdDecompressor().decompressobj(), zstandard.ZstdError
 
 

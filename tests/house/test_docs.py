@@ -218,3 +218,11 @@ def test_one_version_and_the_paper_everywhere():
     assert rampion.__version__ in PAGES["CHANGELOG.md"]
     for line in re.findall(r"^    title: (.+)", citation, re.MULTILINE):
         assert any(line in re.sub(r"[{}]", "", entry) for entry in BIBTEX.values()), line
+
+
+def test_no_install_command_needs_what_is_not_published():
+    """Rampion itself is installed from a checkout; what it needs besides is named by its own name."""
+    sources = [path for room in ("rampion", "decoder") for path in (ROOT / room).rglob("*.py")]
+    for path in [*sources, *(ROOT / page for page in PAGES)]:
+        for command in re.findall(r"pip install ([^`\n\"]*)", path.read_text("utf-8")):
+            assert not re.search(r"(?<![./\w-])rampion\b", command), f"{path}: pip install {command}"
