@@ -165,6 +165,11 @@ class BlockDecoder:
             facts["left out"] = [asdict(left.penalty), [zlib.crc32(array.data) for array in arrays]]
         return sha256(json.dumps(facts).encode()).hexdigest()[:16]
 
+    @property
+    def parts(self) -> dict[str, str]:
+        """Fingerprints of what weights belong to: the blocks and the language model, whatever the settings."""
+        return {"blocks": self.blocks.fingerprint} | ({"lm": self.lm.fingerprint} if self.lm else {})
+
     def decode(
         self, segments: Texts, weights: Weighing, k: int, folder: str | PathLike[str] | None = None
     ) -> Candidates:

@@ -72,6 +72,11 @@ class LargeDecoder:
         facts = self.decoder.fingerprint, self.n, self.features.features
         return sha256(repr(facts).encode()).hexdigest()[:16]
 
+    @property
+    def parts(self) -> dict[str, str]:
+        """Fingerprints of what weights belong to: those of the decoder, since count features have names."""
+        return self.decoder.parts
+
     def decode(
         self, segments: Texts, weights: Weighing, k: int, folder: str | PathLike[str] | None = None
     ) -> Candidates:

@@ -29,7 +29,7 @@ def fingerprint(*arrays: NDArray[Any]) -> str:
     digest = sha256()
     for array in arrays:
         digest.update(len(array).to_bytes(8, "little"))
-        digest.update(np.ascontiguousarray(array).data)
+        digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
     return digest.hexdigest()[:16]
 
 

@@ -17,7 +17,7 @@ from types import FrameType
 
 INTERRUPTED = 130
 GRACE = 0.6  # seconds that the process has to end by itself
-UNFINISHED = set[str]()  # files that are being written, under their temporary names
+UNFINISHED = set[str]()  # files and folders that are being written, under their temporary names
 _TOLD = threading.Event()
 
 
@@ -40,6 +40,17 @@ def tell() -> None:
         _TOLD.set()
         with suppress(OSError):
             os.write(2, b"rampion: interrupted; files that stood before are whole\n")
+
+
+def remove(path: str) -> None:
+    """Remove a file, or a folder with all that is in it, as far as it can be done."""
+    try:
+        os.unlink(path)
+    except OSError:
+        with suppress(OSError):
+            for name in os.listdir(path):
+                remove(os.path.join(path, name))
+            os.rmdir(path)
 
 
 def occupy() -> None:
@@ -67,8 +78,7 @@ def _end(ear: int) -> None:
         pass
     time.sleep(GRACE)
     for path in list(UNFINISHED):
-        with suppress(OSError):
-            os.unlink(path)
+        remove(path)
     if os.isatty(2):
         os.write(2, b"\x1b[?25h\r\x1b[K")  # a progress bar hides the cursor
     tell()

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rampion.decoder import _kernels
 from rampion.decoder.models.jumps import Jumps
 
-from rampion.arrays import Ids, Offsets, crowded, ends
+from rampion.arrays import Ids, Offsets, crowded, ends, fingerprint
 from rampion.errors import InputError, StoreError
 from rampion.formats import container
 from rampion.formats.files import FilePath, Origin
@@ -226,6 +226,12 @@ class BlockSet:
         ids = places[0][pairs[0]], places[1][pairs[1]]
         blocks = assembled(sides, ids, counts, values.reshape(-1, len(COLUMNS)))
         return cls(vocabularies, blocks, Jumps.none(len(vocabularies.source)), {})
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with the blocks, but not with where they stand."""
+        words = (part for names in self.vocabularies for part in names.texts().arrays)
+        return fingerprint(*self.blocks, *self.jumps, *words)
 
     def text(self, block: int) -> tuple[str, str]:
         """The source and the target phrase of a block."""

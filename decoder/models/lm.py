@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rampion.decoder import _kernels
 
-from rampion.arrays import Reals
+from rampion.arrays import Reals, fingerprint
 from rampion.errors import StoreError
 from rampion.formats import container
 from rampion.formats.files import FilePath, Origin
@@ -103,6 +103,11 @@ class Lm:
     @property
     def order(self) -> int:
         return self.table.order
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with the model, but not with where it stands."""
+        return fingerprint(*self.table[1:], *self.vocabulary.texts().arrays)
 
     def __len__(self) -> int:
         """The number of n-grams of all orders."""

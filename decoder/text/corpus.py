@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rampion import signals
 from rampion.errors import FormatError, InputError
 from rampion.formats import files
 from rampion.formats.texts import write as write_lines
@@ -307,14 +308,21 @@ def creating(folder: files.FilePath) -> Iterator[Path]:
     if target.exists() and not (target.is_dir() and not any(target.iterdir())):
         raise InputError(f"{folder}: exists already; name a new folder")
     partial = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
+    signals.UNFINISHED.add(str(partial))
     try:
         partial.mkdir(parents=True)
-        yield partial
-        os.replace(partial, target)
+        handle = os.open(partial, os.O_RDONLY)
+        try:
+            files.hold(handle)
+            yield partial
+            os.replace(partial, target)
+        finally:
+            os.close(handle)
     except OSError as error:
         raise InputError(f"{folder}: cannot be written: {error.strerror}; nothing was left behind") from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
+        signals.UNFINISHED.discard(str(partial))
 
 
 # Cleaning

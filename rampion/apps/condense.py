@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rampion.apps.inputs import read_weights
+from rampion.apps.systems import refuse_foreign
 from rampion.decoder.features.dense import DENSE
 from rampion.decoder.models.blocks import LEARNT, BlockSet
 from rampion.decoder.search.condense import Share
@@ -12,13 +13,17 @@ from rampion.store.features import Weights
 from rampion.store.text import Texts
 
 
-def condense(blocks: str, weights: str, out: str, save_weights: str | None) -> dict[str, Share]:
+def condense(blocks: str, weights: str, out: str, save_weights: str | None, lenient: bool = False) -> dict[str, Share]:
     """Write the condensed blocks; what became of the weights of every template."""
     found, learnt = BlockSet.read(blocks), read_weights(weights)
+    if not lenient and "blocks" in learnt.system:
+        refuse_foreign(weights, learnt, {**learnt.system, "blocks": found.fingerprint})
     made, rows = condensing(found, learnt)
     made.write(out)
     if save_weights:
         places = learnt.features.places(Texts.from_strings(DENSE)).tolist()
         own = {name: float(learnt.vector[at]) for at, name in sorted(zip(places, DENSE, strict=True)) if at >= 0}
-        weight_files.write(save_weights, Weights.from_dict(own | dict.fromkeys(LEARNT, 1.0)))
+        saved = Weights.from_dict(own | dict.fromkeys(LEARNT, 1.0))
+        parts = {**learnt.system, "blocks": made.fingerprint}
+        weight_files.write(save_weights, Weights(saved.features, saved.vector, parts))
     return rows

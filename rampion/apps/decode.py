@@ -62,7 +62,8 @@ def translate(task: Task) -> Translated:
                     f"--save-weights: rampion weights {task.system.weights} --out {task.save_weights} writes those of "
                     "a run"
                 )
-            weight_files.write(task.save_weights, given if isinstance(given, Weights) else system.initial)
+            saved = given if isinstance(given, Weights) else system.initial
+            weight_files.write(task.save_weights, Weights(saved.features, saved.vector, system.parts))
         own = LargeDecoder(system, CountFeatures.read(task.counts)) if task.counts else system
         decoder: BlockDecoder | LargeDecoder | Spread = own
         if executor and folder:

@@ -30,6 +30,7 @@ class Opened(NamedTuple):
     decoder: Command | BlockDecoder | LargeDecoder
     initial: Weights | None
     fingerprint: str | None
+    parts: dict[str, str]  # fingerprints of its parts, as far as they are known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +83,7 @@ class LoopDecoder:
         from rampion.training.decoders import Command
 
         if self.decoder_command is not None:
-            return Opened(Command(self.decoder_command, self.timeout, self.retries or 0), None, None)
+            return Opened(Command(self.decoder_command, self.timeout, self.retries or 0), None, None, {})
         from rampion.decoder.block_decoder import BlockDecoder
         from rampion.decoder.count_decoder import LargeDecoder
         from rampion.decoder.features.counts import CountFeatures
@@ -107,8 +108,8 @@ class LoopDecoder:
         )
         if self.counts:
             large = LargeDecoder(found, CountFeatures.read(self.counts))
-            return Opened(large, large.initial, large.fingerprint)
-        return Opened(found, found.initial, found.fingerprint)
+            return Opened(large, large.initial, large.fingerprint, large.parts)
+        return Opened(found, found.initial, found.fingerprint, found.parts)
 
 
 def spread(decoder: Command | BlockDecoder | LargeDecoder, workers: Coordinator, size: int | None, text: str) -> Spread:

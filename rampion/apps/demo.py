@@ -20,7 +20,7 @@ from rampion.apps.learn import LEARNT as LEARNED
 from rampion.apps.loops import Found
 from rampion.apps.report import page_of
 from rampion.apps.runs import WeightRow
-from rampion.console import progress
+from rampion.console import note, progress
 from rampion.decoder.alignment import links
 from rampion.decoder.block_decoder import BlockDecoder
 from rampion.decoder.explain import built, drawn
@@ -35,6 +35,7 @@ from rampion.metrics import metric as named
 from rampion.report.demonstrated import RESULTS
 from rampion.runs.folder import RunFolder
 from rampion.runs.lists_run import ListRun
+from rampion.runs.lock import owned
 from rampion.store.features import Weights
 from rampion.store.text import Texts
 from rampion.threads import processors
@@ -122,10 +123,13 @@ class Plan:
 
 def demonstrate(plan: Plan, out: Path, threads: int | None, say: Say) -> tuple[Results, Path]:
     """Carry out the plan in a folder, and draw its page."""
-    tour = Tour.begin(plan, out, threads or processors(), say)
-    results, page = tour.run(), out / "report.html"
-    with tour.stage("page", "Drawing the page"), replacing(page) as file:
-        file.write(page_of(out).html().encode(errors="replace"))
+    if out.is_dir() and not RunFolder(out).begun and any(out.iterdir()):
+        raise InputError(f"{out}: holds something else; name a folder of its own for the demo (--out)")
+    with owned(out, note):
+        tour = Tour.begin(plan, out, threads or processors(), say)
+        results, page = tour.run(), out / "report.html"
+        with tour.stage("page", "Drawing the page"), replacing(page) as file:
+            file.write(page_of(out).html().encode(errors="replace"))
     return results, page
 
 
@@ -141,8 +145,6 @@ class Tour:
     @classmethod
     def begin(cls, plan: Plan, out: Path, threads: int, say: Say) -> Tour:
         """In a new or empty folder, or in that of the same tour, which goes on."""
-        if out.is_dir() and not RunFolder(out).begun and any(out.iterdir()):
-            raise InputError(f"{out}: holds something else; name a folder of its own for the demo (--out)")
         return cls(plan, RunFolder.resume(out.absolute(), {"demo": "tour", **asdict(plan)}, (), {}, ()), threads, say)
 
     @property

@@ -14,6 +14,7 @@ from rampion.decoder.text.toy import INITIAL, task
 from rampion.formats import jsonl
 from rampion.formats import weights as weight_files
 from rampion.losses.contrast import ORACLE
+from rampion.runs.lock import owned
 from rampion.store.candidates import Candidates
 from rampion.store.features import Weights
 from rampion.store.text import References
@@ -65,10 +66,10 @@ def demonstrate(seed: int, segments: int, k: int, out: Path | None, say: Say) ->
     dev, test = _invented(seed, segments, k)
     start = Weights.from_dict(_flat(INITIAL))
     if out:
-        out.mkdir(parents=True, exist_ok=True)
-        for name, half in (("dev", dev), ("test", test)):
-            jsonl.write(out / f"{name}.jsonl", [half.lists.rows()], half.lists.features.names, half.references)
-        weight_files.write(out / "initial.weights", start)
+        with owned(out):
+            for name, half in (("dev", dev), ("test", test)):
+                jsonl.write(out / f"{name}.jsonl", [half.lists.rows()], half.lists.features.names, half.references)
+            weight_files.write(out / "initial.weights", start)
         say(f"Writing {out}/dev.jsonl, {out}/test.jsonl and {out}/initial.weights ...")
     arbiter = judge(test.lists, test.references, "bleu")
     batch = arbiter.batch(test.lists)

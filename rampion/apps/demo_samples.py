@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rampion.formats.files import replacing
+from rampion.runs.lock import owned
 
 NAMES = ("Anna", "Ben", "Clara", "David", "Emma", "Felix", "Greta", "Hugo", "Ida", "Jonas")
 THINGS = ("apples", "books", "coins", "marbles", "stamps", "shells", "pencils", "cards")
@@ -65,12 +66,12 @@ def samples(problems: int, seed: int) -> Iterator[Sample]:
 
 def write(folder: Path, problems: int, seed: int) -> tuple[Path, Path]:
     """The solutions of problems to learn from and of as many others: train.jsonl and test.jsonl."""
-    folder.mkdir(parents=True, exist_ok=True)
     paths = folder / "train.jsonl", folder / "test.jsonl"
-    for path, own in zip(paths, (seed, seed + 1), strict=True):
-        with replacing(path) as file:
-            for row in samples(problems, own):
-                file.write(json.dumps(row._asdict(), ensure_ascii=False).encode() + b"\n")
+    with owned(folder):
+        for path, own in zip(paths, (seed, seed + 1), strict=True):
+            with replacing(path) as file:
+                for row in samples(problems, own):
+                    file.write(json.dumps(row._asdict(), ensure_ascii=False).encode() + b"\n")
     return paths
 
 

@@ -8,6 +8,8 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from rampion.console import note
 from rampion.errors import InputError, RecipeError
 from rampion.metrics import Column, Ratio
@@ -200,14 +202,21 @@ def read_weights(path: str) -> Weights:
 
 
 def weights_for(features: Features, path: str, lenient: bool) -> Weights:
-    """The weights of a file, one for every feature of the lists."""
+    """The weights of a file, one for every feature of the lists; dense ones must be the same, unless lenient."""
     from rampion.store.features import Weights
 
     learnt = read_weights(path)
     try:
-        return Weights(features, learnt.onto(features, lenient=lenient))
+        vector = learnt.onto(features, lenient=lenient)
     except InputError as error:
         raise InputError(f"{weights_file(path)}: {error}") from error
+    sparse = np.count_nonzero(learnt.vector[learnt.features.width :])
+    if sparse and np.count_nonzero(vector) <= np.count_nonzero(learnt.vector) - sparse:
+        note(
+            f"{weights_file(path)}: no candidate has any of the {sparse:,} sparse features that it has weights of; was "
+            "it tuned on lists of this system?"
+        )
+    return Weights(features, vector)
 
 
 def recipes_of(names: str, settings: Sequence[str]) -> dict[str, Recipe]:

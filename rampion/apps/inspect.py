@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rampion.analysis.inspection import Examination, examine
-from rampion.apps.inputs import UNSCORED, labelled, read_runs, read_weights, references_of
+from rampion.apps.inputs import UNSCORED, labelled, read_runs, references_of, weights_for
 from rampion.console import note
 from rampion.errors import InputError
 from rampion.metrics.column import counts_errors
@@ -43,7 +43,7 @@ def inspect(
         note(f"examined without references: {error}")
     if not (refs or metric or held):
         note("examined without references: name them with --refs, or a column to go by with --target")
-    learnt = read_weights(weights).onto(merged.features, lenient=lenient) if weights else None
+    learnt = weights_for(merged.features, weights, lenient).vector if weights else None
     others = read_runs([other], lenient, columns, [metric] if metric else []).lists[0] if other else None
     return examine(judged if metric else merged, arbiter, learnt, others, top)
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from time import perf_counter
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple, TypedDict, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ from rampion.analysis.significance import Bootstrapped, bootstrap, paired_bootst
 from rampion.apps.inputs import changed, seeds_of
 from rampion.apps.loops import Found, best_of
 from rampion.arrays import fingerprint
-from rampion.console import progress
+from rampion.console import note, progress
 from rampion.decoder.block_decoder import BlockDecoder
 from rampion.decoder.features.shared import KINDS, Shared
 from rampion.decoder.folds import Folds
@@ -44,7 +44,9 @@ from rampion.losses.expectation import ExpectedBleu
 from rampion.metrics import metric as named
 from rampion.optim.solvers import Descent, Lbfgs
 from rampion.report.learnt import RESULTS, page
+from rampion.runs.door import kept
 from rampion.runs.folder import RunFolder
+from rampion.runs.lock import owned
 from rampion.store.features import Features, Weights
 from rampion.store.text import Texts
 from rampion.training.inputs import judge
@@ -176,8 +178,9 @@ def learn(task: LearnTask, say: Say) -> Results:
     """All stages, and what they are worth."""
     task.chosen()
     columns_of(task.features)
-    folder = RunFolder.resume(task.out.absolute(), task.asked(), (), {"learn": "expected BLEU"}, FREE)
-    return Course(task, folder, say).run()
+    with owned(task.out, note):
+        folder = RunFolder.resume(task.out.absolute(), task.asked(), (), {"learn": "expected BLEU"}, FREE)
+        return Course(task, folder, say).run()
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,6 +199,7 @@ class Course:
         """All stages; the results are in the folder then, too."""
         with self.stage("system", "aligning words, extracting blocks, estimating a language model"):
             _ = self.system, self.folds
+            self.folder.remember({"text": _print(self.dev, self.test)})
         with self.stage("dense", f"tuning fourteen features on dev, seeds {self.task.seeds}"):
             _ = self.dense
         with self.stage("lists", f"listing the training text in {self.task.parts} parts"):
@@ -203,7 +207,8 @@ class Course:
         with self.stage("learnt", f"learning {self.task.features} from the lists"):
             self.teach()
         with self.stage("tuned", f"tuning again, seeds {self.task.seeds}"):
-            weight_files.write(self.out / WEIGHTS, Weights.from_dict(self.tuned[0].weights))
+            best = Weights.from_dict(self.tuned[0].weights)
+            weight_files.write(self.out / WEIGHTS, Weights(best.features, best.vector, self.taught.parts))
         with self.stage("results", "translating dev and test"):
             results = self.results()
         with replacing(self.out / RESULTS) as file:
@@ -273,6 +278,8 @@ class Course:
     def decode(self) -> None:
         """Decode every stretch that has no lists yet, with the weights of the base."""
         weights, features = Weights.from_dict(self.dense[0].weights), f"{FOURTEEN},{self.task.features}"
+        base = fingerprint(*weights.features.names.arrays, weights.vector)
+        self.folder.remember({"system": self.base.parts, "base": base})
         (self.out / LISTS).mkdir(exist_ok=True)
         for part, (first, last) in enumerate(self.folds):
             path, begun = self.lists_of(part), perf_counter()
@@ -326,8 +333,7 @@ class Course:
     @cached_property
     def course(self) -> Taught:
         """How learning went."""
-        found: Taught = json.loads((self.out / COURSE).read_bytes())
-        return found
+        return cast(Taught, kept(self.out / COURSE, Taught))
 
     @cached_property
     def taught(self) -> BlockDecoder:
@@ -363,6 +369,14 @@ class Course:
                     table[name][f"{part} {metric}"] = score
         signatures = {metric: named(metric).signature(self.test.references) for metric in METRICS}
         return {"table": table, "course": self.course, "signatures": signatures, "features": self.task.features}
+
+
+def _print(*texts: Parallel) -> str:
+    """A name of the texts and their references."""
+    arrays = list[NDArray[np.generic]]()
+    for text in texts:
+        arrays += [*text.source.arrays, *text.references.texts.arrays, text.references.bounds]
+    return fingerprint(*arrays)
 
 
 def command(task: LearnTask) -> str:

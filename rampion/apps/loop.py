@@ -67,7 +67,7 @@ def _loop(task: TuneTask, wanted: LoopDecoder, show: Show) -> Looped:
     measure = text.judge.metric
     with ExitStack() as stack:
         bar = stack.enter_context(console.decoding(sum(len(part.segments) for part in (text, held) if part)))
-        found, start, identity = wanted.open(bar.tick)
+        found, start, identity, parts = wanted.open(bar.tick)
         if task.weights:
             start = read_weights(task.weights)
         if start is None:
@@ -77,9 +77,13 @@ def _loop(task: TuneTask, wanted: LoopDecoder, show: Show) -> Looped:
             bar.again()
             show(measure.name, row)
 
-        facts = {"text": _print(text, held), "first weights": fingerprint(*start.features.names.arrays, start.vector)}
+        facts: dict[str, object] = {
+            "text": _print(text, held), "first weights": fingerprint(*start.features.names.arrays, start.vector),
+            "decoder": identity,
+        }  # fmt: skip
         config = wanted.asked() | _asked(task) | chosen.settings()
-        given = task.out, config, _inputs(task), facts | {"decoder": identity}, told
+        facts |= {"system": parts} if parts else {}
+        given = task.out, config, _inputs(task), facts, told
         if task.force:
             RunFolder(task.out).clear()
         run = ListRun.resume(*given, free=FREE) if task.resume else ListRun.begin(*given)

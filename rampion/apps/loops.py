@@ -17,6 +17,7 @@ from rampion.formats import weights as weight_files
 from rampion.formats.files import replacing
 from rampion.metrics import Bleu
 from rampion.protocols import Decoder
+from rampion.runs.door import kept
 from rampion.runs.lists_run import ListRun
 from rampion.store.features import Weights
 from rampion.store.text import References, Texts
@@ -36,7 +37,7 @@ class Speaker(Decoder, Protocol):
 class Found(NamedTuple):
     """The best weights of a run: those with which the decoder's dev BLEU is highest."""
 
-    weights: Mapping[str, float]
+    weights: dict[str, float]
     dev: float
     decodings: int
 
@@ -57,8 +58,8 @@ def loop(
 
 def best_of(recipe: Recipe, decoder: Speaker, fingerprint: str, dev: Parallel, start: Weights, folder: Path) -> Found:
     """The weights of the iteration that is best on dev; a run is made only once, and resumed if it was stopped."""
-    kept = folder / "found.json"
-    if not kept.exists():
+    told_in = folder / "found.json"
+    if not told_in.exists():
         run = folder / "run"
         rows, _ = loop(recipe, decoder, fingerprint, dev, start, {}, run)
         ends = [start, *(weight_files.read(run / "weights" / f"{row.iteration:03}.bin") for row in rows)]
@@ -66,9 +67,9 @@ def best_of(recipe: Recipe, decoder: Speaker, fingerprint: str, dev: Parallel, s
         scores = np.array([*(row.decoded for row in rows), last])
         best = int(scores.argmax())
         told = Found(dict(ends[best]), float(scores[best]), len(rows))
-        with replacing(kept) as file:
+        with replacing(told_in) as file:
             file.write(json.dumps(told._asdict()).encode() + b"\n")
-    return Found(**json.loads(kept.read_bytes()))
+    return Found(**kept(told_in, Found))
 
 
 def bleu(texts: Texts, references: References) -> NDArray[np.int64]:

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from rampion.apps.inputs import Runs, labelled, read_runs, read_weights, references_of, weights_file
 from rampion.apps.runs import Inside, TemplateRow, WeightRow
 from rampion.console import note
-from rampion.errors import InputError, RampionError, StoreError
+from rampion.errors import InputError, RampionError, RecipeError, StoreError
 from rampion.formats import store
 from rampion.formats import weights as weight_files
 from rampion.formats.files import replacing
 from rampion.report import demonstrated, differed, learnt, reproduced, swept, trained, tuned
 from rampion.report.explorer import CHOSEN, START, Judged, rounds
 from rampion.report.page import TOP, Page
-from rampion.runs.door import held, parsed
+from rampion.runs.door import Settings, held, parsed
 from rampion.runs.folder import RunFolder
 from rampion.runs.sets_run import SetRun
 from rampion.store.features import Features
@@ -129,6 +129,13 @@ def _results(path: Path) -> dict[str, object]:
 def judged_of(folder: RunFolder) -> tuple[Judged | None, str]:
     """The lists as the run saw them, and the weights of its rounds; or why they cannot be seen again."""
     config = folder.config
+    try:
+        return _judged(folder, config)
+    except RecipeError as error:  # the words of a stranger's settings
+        raise StoreError(f"{config.path}: {error}") from error
+
+
+def _judged(folder: RunFolder, config: Settings) -> tuple[Judged | None, str]:
     lists, refs = config.get("lists", []), config.get("refs", [])
     decoded = sorted((folder.path / "lists").glob("*.store"))  # of a loop with a decoder, all that it has listed
     if trouble := folder.changed([*lists, *refs]) or ("" if lists or decoded else "the run has kept no lists"):

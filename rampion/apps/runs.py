@@ -102,7 +102,7 @@ class Inside:
         heavy = np.flatnonzero(self.weights)
         names = Texts.join([Texts.from_strings(self.own), self.decoder.spelt(self.keys[heavy])])
         vector = np.concatenate([list(self.own.values()), self.weights[heavy].astype(np.float64)])
-        return Weights(Features(names, len(self.own)), vector)
+        return Weights(Features(names, len(self.own)), vector, self.decoder.parts)
 
 
 def largest(weights: NDArray[np.float32], top: int) -> NDArray[np.int64]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from rampion import console
-from rampion.apps.inputs import order_of, read_source, read_weights
+from rampion.apps.inputs import order_of, read_source, read_weights, weights_file
 from rampion.apps.runs import decoder_of, run_of, weights_of
 from rampion.decoder.alignment import links
 from rampion.decoder.block_decoder import INITIAL, SETS, BlockDecoder
@@ -19,6 +19,7 @@ from rampion.decoder.models.options import LONGEST
 from rampion.errors import InputError, RecipeError
 from rampion.formats import texts
 from rampion.sets.records import Weighing
+from rampion.store.features import Weights
 from rampion.store.text import Texts
 from rampion.threads import processors
 
@@ -75,6 +76,7 @@ class SystemOptions:
     options: int | None = None
     longest: int | None = None
     threads: int | None = None
+    lenient: bool = False  # whether weights may belong to another system
     leave_one_out: LeaveOneOut = LeaveOneOut()
 
 
@@ -132,6 +134,8 @@ def weighed(asked: SystemOptions, lines: Texts, tick: Callable[[int], None], dis
     """The same, if some of the weights are for features of the decoder."""
     found = opened(asked, lines, tick, distinct)
     system = found.system
+    if isinstance(found.weights, Weights) and asked.weights and not asked.lenient:
+        refuse_foreign(asked.weights, found.weights, system.parts if found.weights.system else {})
     if not system.weighs(found.weights):
         raise InputError(
             f"no weight is for the features {system.features}; give weights that name some of them (--weights)"
@@ -139,6 +143,20 @@ def weighed(asked: SystemOptions, lines: Texts, tick: Callable[[int], None], dis
     if system.lm is None and system.features in SETS:
         console.note(f"{system.features} without its language model; give one with --lm")
     return found
+
+
+PARTS = {"blocks": "blocks", "lm": "language model"}
+
+
+def refuse_foreign(path: str, weights: Weights, parts: Mapping[str, str]) -> None:
+    """Raise InputError if the weights belong to other parts of a decoder than these."""
+    for part, name in PARTS.items():
+        if (mine := weights.system.get(part)) and (found := parts.get(part)) != mine:
+            here = f"not to these ({found[:8]})" if found else "and there are none here"
+            raise InputError(
+                f"{weights_file(path)}: belongs to a decoder with the {name} {mine[:8]}, {here}; name those that it "
+                f"was tuned with (--{part}), or pass --lenient to take it all the same"
+            )
 
 
 class Shared(NamedTuple):

@@ -31,6 +31,7 @@ def condense(
     weights: opt.NeededWeights,
     out: opt.BlocksOut,
     save_weights: opt.SaveWeights = None,
+    lenient: opt.ForeignWeights = False,
     as_json: opt.Json = False,
 ) -> None:
     """Put learnt weights of pairs, lexical, triplets and reordering into the blocks, as features named learnt.
@@ -40,7 +41,7 @@ def condense(
     """
     from rampion.apps import condense as condensing
 
-    rows = condensing.condense(blocks, weights, out, save_weights)
+    rows = condensing.condense(blocks, weights, out, save_weights, lenient)
     if as_json:
         console.show_json({label: row._asdict() for label, row in rows.items()})
         return

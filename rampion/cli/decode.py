@@ -35,6 +35,7 @@ def decode(
     distinct: opt.Distinct = False,
     weights: opt.Weights = None,
     iteration: opt.Iteration = None,
+    lenient: opt.ForeignWeights = False,
     save_weights: opt.SaveWeights = None,
     blocks: opt.Blocks = None,
     lm: opt.Lm = None,
@@ -64,6 +65,7 @@ def decode(
     system = SystemOptions(
         blocks=blocks, lm=lm, weights=weights, iteration=iteration, features=features, reordering=reordering,
         adjacent_swaps=adjacent_swaps, beam=beam, options=options, longest=longest, threads=threads,
+        lenient=lenient,
         leave_one_out=LeaveOneOut(target=leave_one_out, align=align, penalty=penalty),
     )  # fmt: skip
     task = Task(

@@ -29,6 +29,7 @@ def explain(
     k: opt.NewK = None,
     weights: opt.Weights = None,
     iteration: opt.Iteration = None,
+    lenient: opt.ForeignWeights = False,
     blocks: opt.Blocks = None,
     lm: opt.Lm = None,
     features: opt.Features = None,
@@ -57,6 +58,7 @@ def explain(
     system = SystemOptions(
         blocks=blocks, lm=lm, weights=weights, iteration=iteration, features=features, reordering=reordering,
         adjacent_swaps=adjacent_swaps, beam=beam, options=options, longest=longest, threads=threads,
+        lenient=lenient,
         leave_one_out=LeaveOneOut(target=leave_one_out, align=align, penalty=penalty),
     )  # fmt: skip
     if derivations:

@@ -15,8 +15,9 @@ from rampion.errors import InputError
 
 Function = TypeVar("Function", bound=Callable[..., object])
 OUTPUTS = {"--out", "--lists", "--nbest", "--save", "--save-weights", "--svg", "--derivations", "--curves"}
-# What stands in --help for files that are read.
-READ = {"FILE", "DIR", "RUN", "NBEST", "TEXT", "CORPUS", "OUTPUT", "STORE", "TARGET", "SOURCE", "GOLD", "BLOCKS", "LM"}
+# What stands in --help for what is read: files, folders, and words that may be files.
+READ = {"FILE", "DIR", "RUN", "NBEST", "TEXT", "CORPUS", "OUTPUT", "TARGET", "SOURCE", "GOLD", "BLOCKS", "LM",
+        "SYSTEM", "OTHER", "NAME=FILE"}  # fmt: skip
 WORKED_IN = {"--folder", "--run", "--root"}  # folders that files are not read from
 # What a folder of a run or of a corpus is made of; other files in it, such as a page, are nobody's input.
 PARTS = {"weights.txt", "weights.last.txt", "manifest.json", "config.toml", "events.jsonl", "sets", "lists", "weights",
@@ -25,17 +26,23 @@ TEXTS = {"train", "dev", "test"}
 
 
 class Command(TyperCommand):
-    """A command that looks at its files first."""
+    """A command that looks at its files first, and removes what killed ones have left of its outputs."""
 
     def invoke(self, ctx: typer.Context) -> object:  # type: ignore[override]  # typer keeps its own class private
         outputs, inputs = list[Named](), list[Named]()
         for param in self.params:
-            flag, found = param.opts[0], _paths(ctx.params.get(param.name or ""))
+            flag, found = param.opts[0], list(_paths(ctx.params.get(param.name or "")))
             if flag in OUTPUTS:
                 outputs += [Named(flag, path) for path in found]
             elif param.metavar in READ and flag not in WORKED_IN:
+                found = [path.partition("=")[2] for path in found] if param.metavar == "NAME=FILE" else found
                 inputs += [Named(flag if flag.startswith("-") else param.metavar or "", path) for path in found]
         refuse_overlaps(outputs, inputs)
+        if outputs:
+            from rampion.formats.files import swept_beside  # readers of --help need not wait for it
+
+            for output in outputs:
+                swept_beside(output.path)
         return super().invoke(ctx)
 
 

@@ -22,6 +22,7 @@ def lattice(
     out: opt.LatticeOut,
     weights: opt.Weights = None,
     iteration: opt.Iteration = None,
+    lenient: opt.ForeignWeights = False,
     blocks: opt.Blocks = None,
     lm: opt.Lm = None,
     features: opt.Features = None,
@@ -43,6 +44,7 @@ def lattice(
     system = SystemOptions(
         blocks=blocks, lm=lm, weights=weights, iteration=iteration, features=features, reordering=reordering,
         adjacent_swaps=adjacent_swaps, beam=beam, options=options, longest=longest, threads=threads,
+        lenient=lenient,
         leave_one_out=LeaveOneOut(target=leave_one_out, align=align, penalty=penalty),
     )  # fmt: skip
     found = write_lattices(source, system, out)

@@ -206,6 +206,10 @@ Lenient = Annotated[
     bool,
     Option("--lenient", metavar="", help="Skip lines that are wrong and report how many, instead of stopping."),
 ]
+ForeignWeights = Annotated[
+    bool,
+    Option("--lenient", metavar="", help="Take weights that belong to other blocks or another language model, too."),
+]
 
 # Weights and runs
 

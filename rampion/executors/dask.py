@@ -26,6 +26,7 @@ import dask
 import distributed
 
 from rampion.errors import InputError, RampionError
+from rampion.executors import certificates
 from rampion.executors.local import drained
 from rampion.executors.protocol import Answered, Event, Joined, Lost
 from rampion.executors.tasks import Answer, Place, Task, forget, performed
@@ -74,7 +75,7 @@ class Cluster:
 
     def open(self, workspace: Workspace) -> None:
         self.workspace, self.topic = workspace, f"rampion-{secrets.token_hex(8)}"
-        security = self._security() if self.address else distributed.Security.temporary()
+        security = self._security() if self.address else _own()
         if self.address and self.address.startswith("tcp://"):
             _greeted(self.address)
         if self.address is None:
@@ -148,6 +149,8 @@ class Cluster:
         for path in self.tls.values():
             if not Path(path).is_file():
                 raise InputError(f"{path}: there is no such file; TLS needs ca, cert and key")
+        for name in ("ca", "cert"):
+            certificates.prove(self.tls[name])
         names = {"tls_ca_file": "ca", "tls_client_cert": "cert", "tls_client_key": "key"}
         names |= {f"tls_{role}_{what}": what for role in ("scheduler", "worker") for what in ("cert", "key")}
         return distributed.Security(require_encryption=True, **{name: self.tls[what] for name, what in names.items()})
@@ -252,6 +255,14 @@ def _greeted(address: str) -> None:
             raise InputError(f"{address}: {why}") from error
     if not spoken:
         raise InputError(f"{address}: who answers there is no scheduler of Dask; correct the address")
+
+
+def _own() -> Any:
+    """Encryption with a certificate that only this process and its workers know."""
+    cert, key = certificates.made()
+    roles = {f"tls_{role}_{what}": text for role in ("client", "scheduler", "worker")
+             for what, text in (("cert", cert), ("key", key))}  # fmt: skip
+    return distributed.Security(require_encryption=True, tls_ca_file=cert, **roles)
 
 
 def _started(workers: int, workspace: Workspace, security: Any) -> Any:

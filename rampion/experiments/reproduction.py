@@ -15,7 +15,11 @@ from rampion.experiments.runners import Workshop
 from rampion.experiments.samples import Outcomes, shared
 from rampion.formats.files import replacing
 from rampion.report import charts
+from rampion.runs.door import Input, kept
+from rampion.runs.folder import fingerprint
+from rampion.runs.lock import owned
 
+INPUTS = "inputs"  # a file: which text the folder was begun with
 Say = Callable[[str], None]
 
 
@@ -33,17 +37,30 @@ def reproduce(
     chosen: Sequence[Experiment], shop: Workshop, out: Path, seeds: Sequence[int], say: Say
 ) -> Iterator[Reproduced]:
     """Every experiment in turn; its results are in the folder when it is yielded."""
-    for experiment in chosen:
-        missing = to_do(experiment, out, seeds)
-        if told := shop.told(missing):
-            say(f"{experiment.name}, {len(missing)} run{'s' * (len(missing) > 1)}: {told}")
-        outcomes = run(experiment, out, seeds, shop, say)
-        found = findings(experiment, outcomes)
-        figures = results(experiment, outcomes, found)
-        facts = shop.about | figures
-        with replacing(out / f"{experiment.file}.json") as file:
-            file.write(json.dumps(facts, indent=2, ensure_ascii=False).encode() + b"\n")
-        yield Reproduced(experiment, facts, figures["rows"], list(found), _draw(out, experiment, outcomes, say))
+    with owned(out, say):
+        _settled(out, shop.stock.given)
+        for experiment in chosen:
+            missing = to_do(experiment, out, seeds)
+            if told := shop.told(missing):
+                say(f"{experiment.name}, {len(missing)} run{'s' * (len(missing) > 1)}: {told}")
+            outcomes = run(experiment, out, seeds, shop, say)
+            found = findings(experiment, outcomes)
+            figures = results(experiment, outcomes, found)
+            facts = shop.about | figures
+            with replacing(out / f"{experiment.file}.json") as file:
+                file.write(json.dumps(facts, indent=2, ensure_ascii=False).encode() + b"\n")
+            yield Reproduced(experiment, facts, figures["rows"], list(found), _draw(out, experiment, outcomes, say))
+
+
+def _settled(out: Path, corpus: str | None) -> None:
+    """Refuse a folder whose systems and runs were made from another text."""
+    told, known = [fingerprint(str(path)) for path in sorted(Path(corpus or "").glob("*")) if corpus], out / INPUTS
+    told = [{**one, "path": Path(one["path"]).name} for one in told]
+    if not known.exists():
+        with replacing(known) as file:
+            file.write(json.dumps(told, indent=2).encode() + b"\n")
+    elif kept(known, list[Input]) != told:
+        raise InputError(f"{out}: was begun with another text; take that again (--corpus), or name another folder")
 
 
 def _draw(out: Path, experiment: Experiment, outcomes: Outcomes, say: Say) -> Path | None:

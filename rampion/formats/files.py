@@ -6,6 +6,7 @@ Writing: a temporary file beside the target replaces it once it is wholly on the
 
 from __future__ import annotations
 
+import fcntl
 import gzip
 import io
 import os
@@ -36,7 +37,11 @@ _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _PIECE = 2048
 _HEAD = 1 << 16
 _PART = re.compile(r"\..*[0-9a-f]{12}\.part")  # temporary names
-_WRITTEN = ("weights", "lists", "sets", "system", "shards", "blobs", "results")  # parts of runs that are folders
+# Parts of runs, demos and experiments that are folders.
+_WRITTEN = (
+    "weights", "lists", "sets", "system", "shards", "blobs", "results", "dense", "tuned", "learnt", "rows", "whole",
+    "pool", "lessons", "corpus", "text", "candidates",
+)  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -194,11 +199,12 @@ def _beside(target: Path, durable: bool) -> Iterator[BinaryIO]:
     signals.UNFINISHED.add(str(partial))
     try:
         with open(partial, "xb") as file:
+            hold(file.fileno())
             yield file
             file.flush()
             if durable:
                 os.fsync(file.fileno())
-        os.replace(partial, target)
+            os.replace(partial, target)
     except BaseException:
         with suppress(OSError):  # the system's complaint is about the file, not about this
             partial.unlink(missing_ok=True)
@@ -221,13 +227,38 @@ def _stream(path: FilePath) -> int | None:
     return None
 
 
+def hold(handle: int) -> bool:
+    """Hold an open file or folder for as long as it is open; false if another process does, or if nobody can."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def swept_beside(path: FilePath) -> None:
+    """Remove what killed processes have left of this file or folder, under temporary names that nobody holds."""
+    target = Path(os.path.realpath(path))
+    try:
+        names = [name for name in os.listdir(target.parent) if name.startswith(f".{target.name[:200]}.")]
+    except (OSError, ValueError):
+        return  # whoever writes will say it
+    for left in (target.parent / name for name in names if _PART.fullmatch(name)):
+        with suppress(OSError):
+            handle = os.open(left, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            try:
+                if hold(handle):
+                    signals.remove(str(left))
+            finally:
+                os.close(handle)
+
+
 def swept(folder: Path) -> None:
     """Remove what a killed process has not finished writing; nobody else may be writing in this folder."""
     for where in (folder, *(folder / name for name in _WRITTEN)):
         for left in where.rglob(".*.part") if where != folder else where.glob(".*.part"):
             if _PART.fullmatch(left.name):
-                with suppress(OSError):
-                    left.unlink()
+                signals.remove(str(left))
 
 
 @contextmanager

@@ -128,5 +128,6 @@ def parquet(path: FilePath) -> Iterator[tuple[int, Any]]:
                 for record in batch.to_pylist():
                     row += 1
                     yield row, record
-    except (ArrowException, OSError) as error:
-        raise InputError(f"{shown(path)}: is no Parquet file that pyarrow can read: {error}") from error
+    except (ArrowException, OSError, ArithmeticError, ValueError) as error:
+        why = " ".join(str(error).split())[:200]
+        raise InputError(f"{shown(path)}: is no Parquet file that pyarrow can read: {why}") from error

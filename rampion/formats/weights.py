@@ -1,8 +1,12 @@
-"""Weights: as text, dense `Name= v v v` and sparse `name v`; or, with a name in .bin, as a container."""
+"""Weights: as text, dense `Name= v v v` and sparse `name v`; or, with a name in .bin, as a container.
+
+Those of a decoder name the parts that they belong to: in the header of a container, or in a comment `# of blocks=…`.
+"""
 
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +24,9 @@ from rampion.store.features import Features, Weights
 from rampion.store.groups import groups_of
 from rampion.store.names import Names
 from rampion.store.text import Texts
+from rampion.typed import misfit
 
+_OF, _PART = "# of ", re.compile(r"([a-z]+)=([0-9a-f]{16})")
 _CHUNK = 1 << 16  # weights that are made text at a time
 _BLANK = np.isin(np.arange(256), list(b" \t\n\v\f\r"))
 
@@ -43,9 +49,12 @@ def write(path: FilePath, weights: Weights) -> None:
     if Path(path).suffix == ".bin":
         names = weights.features.names
         arrays: dict[str, container.Array] = {"blob": names.blob, "bounds": names.bounds, "values": weights.vector}
-        container.write(path, SCHEMA.kind, arrays, {"width": weights.features.width})
+        system = {"of": weights.system} if weights.system else {}
+        container.write(path, SCHEMA.kind, arrays, {"width": weights.features.width, **system})
         return
     with replacing(path) as file:
+        if weights.system:
+            file.write(f"{_OF}{' '.join(f'{part}={name}' for part, name in weights.system.items())}\n".encode())
         file.writelines(_lines(weights))
 
 
@@ -57,6 +66,7 @@ class _Text:
         self.dense: dict[str, list[float]] = {}
         self.sparse = Names()
         self.values: list[NDArray[np.float64]] = []
+        self.system: dict[str, str] = {}
         for first, block in configs.blocks(path):
             self._take(first, block)
 
@@ -74,7 +84,7 @@ class _Text:
         if not dense and not len(self.sparse):
             raise FormatError(f"{shown(self.path)}: holds no weights")
         vector = np.concatenate([np.array([value for _, value in dense]), *self.values])
-        return Weights(Features(Texts.join([names, self.sparse.texts()]), len(dense)), vector)
+        return Weights(Features(Texts.join([names, self.sparse.texts()]), len(dense)), vector, self.system)
 
     def _take(self, first: int, block: bytes) -> None:
         """The weights of a block of lines; `first` is the number of its first line."""
@@ -112,6 +122,8 @@ class _Text:
         """A line that the kernel does not read."""
         name, *cells = [cell.decode() for cell in line.split()] or ["#"]
         if name.startswith("#"):
+            if line.startswith(_OF.encode()):
+                self.system |= {found[1]: found[2] for found in map(_PART.fullmatch, cells[1:]) if found}
             return
         values = [_value(self.path, number, cell) for cell in cells]
         if name.endswith("=") and len(name) > 1 and values:
@@ -139,7 +151,9 @@ def _read_binary(path: FilePath) -> Weights:
     names = Texts(arrays["blob"], arrays["bounds"])
     if len(Names.of(names)) != len(names):
         raise StoreError(f"{path}: a name appears twice; write it again")
-    return Weights(Features(names, meta["width"]), arrays["values"])
+    if wrong := misfit(of := meta.get("of", {}), dict[str, str], "of"):
+        raise StoreError(f"{path}: {wrong}; write it again")
+    return Weights(Features(names, meta["width"]), arrays["values"], of)
 
 
 def _lines(weights: Weights) -> Iterator[bytes]:

@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict, TypeVar
 
-from rampion.errors import StoreError
+from rampion.errors import InputError, StoreError
 from rampion.training import loop, relevant
 from rampion.typed import misfit
 
@@ -37,6 +37,7 @@ class Manifest(TypedDict):
     corpus: NotRequired[str]
     decoder: NotRequired[str | None]
     base: NotRequired[str | None]
+    system: NotRequired[dict[str, str]]  # fingerprints of the parts of the decoder, to which the weights belong
     spent: NotRequired[Spent]
 
 
@@ -181,6 +182,15 @@ def events(path: Path, text: str) -> list[dict[str, Any]]:
         held(where, facts, EVENTS.get(kind, dict[str, Any]))
         found.append(event)
     return found
+
+
+def kept(path: Path, hint: Any) -> Any:
+    """What a file of JSON holds, if it fits the hint."""
+    try:
+        text = path.read_bytes().decode(errors="replace")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    return held(path, parsed(path, text), hint)
 
 
 def parsed(where: object, text: str) -> Any:

@@ -126,6 +126,14 @@ class RunFolder:
                 return f"with {name} {was}, not {now}"
         return next((f"with another {name}" for name in facts if manifest.get(name) != facts[name]), "")
 
+    def remember(self, facts: Mapping[str, Any]) -> None:
+        """What is known of the inputs after a while: kept the first time, and proved whenever the run goes on."""
+        known = self.manifest
+        if other := next((name for name in facts if known.get(name, facts[name]) != facts[name]), None):
+            raise InputError(f"{self.path}: was begun with another {other}; take that again, or name another folder")
+        if facts.keys() - known.keys():
+            self._write("manifest.json", json.dumps({**known, **facts}, indent=2, ensure_ascii=False) + "\n")
+
     def clear(self) -> None:
         """Forget a run. Its answer stays until there is another, and a system, which is proved before it is used."""
         for name in ("manifest.json", "config.toml", "events.jsonl"):
@@ -137,14 +145,14 @@ class RunFolder:
         """What is wrong with the first of these inputs that is not what it was; nothing if all are."""
         known = {one["path"]: one for one in self.manifest.get("inputs", [])}
         for path in paths:
-            if not Path(path).is_file():
+            if not os.path.isfile(path):
                 return f"{path} cannot be read again"
             if fingerprint(path) != known.get(path):
                 return f"{path} has changed since the run read it"
         return ""
 
     @property
-    def config(self) -> dict[str, Any]:
+    def config(self) -> door.Settings:
         """The settings; asking for one that is not there is an error."""
         return door.Settings(self.path / "config.toml", self._read("config.toml"))
 
@@ -192,12 +200,13 @@ class RunFolder:
 
     def finish(self, weights: Weights, last: Weights, facts: Mapping[str, Any]) -> None:
         """The chosen weights, and those of the last round where they are others."""
+        system = self.manifest.get("system")
         for stem, found in (("weights.last", None if last is weights else last), ("weights", weights)):
             home = self.home_of(found, stem) if found is not None else None
             for other in {self.path / f"{stem}.{ending}" for ending in ("bin", "txt")} - {home}:
                 other.unlink(missing_ok=True)
             if found is not None and home:
-                weight_files.write(home, found)
+                weight_files.write(home, Weights(found.features, found.vector, system))
         told = {**self.manifest, "spent": {"CPU seconds": process_time(), "memory": peak()}}
         self._write("manifest.json", json.dumps(told, indent=2, ensure_ascii=False) + "\n")
         self.event("done", facts)
@@ -235,7 +244,7 @@ def _version(package: str) -> str | None:
 
 def fingerprint(path: str) -> dict[str, Any]:
     """What a manifest holds of an input file."""
-    if path == "-" or not Path(path).is_file():
+    if path == "-" or not os.path.isfile(path):
         return {"path": path}
     with open(path, "rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()

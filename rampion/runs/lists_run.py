@@ -30,4 +30,4 @@ class ListRun(Run[ListIteration, Weights]):
         return weight_files.read(path)
 
     def write(self, path: Path, weights: Weights) -> None:
-        weight_files.write(path, weights)
+        weight_files.write(path, Weights(weights.features, weights.vector, self.folder.manifest.get("system")))

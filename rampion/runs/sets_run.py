@@ -67,7 +67,13 @@ class SetRun(Run[SetIteration, WeightsById]):
         """The weights of an iteration, or of the chosen one, as decoders take them."""
         learnt = self.weights(iteration or self.chosen.iteration)
         if base := self.folder.config.get("base_run"):
-            frozen = SetRun.open(Path(base)).keyed()
+            below = SetRun.open(Path(base))
+            if below.fingerprint != (known := self.folder.manifest.get("base")):
+                raise InputError(
+                    f"{self.folder.path}: was learnt on top of weights of {base} ({known}) that are not there any more "
+                    f"({below.fingerprint}); put back that run"
+                )
+            frozen = below.keyed()
             if len(frozen.table):
                 return Keyed(frozen.table, learnt.own)
         keys = np.concatenate([np.zeros(0, np.uint64), *(part.keys for part in self.sets.parts.values())])

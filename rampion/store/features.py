@@ -162,6 +162,8 @@ class Weights(Mapping[str, float]):
         The features that have weights.
     vector : numpy.ndarray of float64
         The weight of every feature, in the order of the features' ids.
+    system : mapping of str to str, optional
+        Fingerprints of the parts of the decoder that the weights belong to, such as its blocks; none if it is unknown.
 
     Examples
     --------
@@ -172,8 +174,10 @@ class Weights(Mapping[str, float]):
     (0.5, 2, ['LM', 'TM'], 0.0, True)
     """
 
-    def __init__(self, features: Features, vector: NDArray[np.float64]) -> None:
-        self.features, self.vector = features, vector
+    def __init__(
+        self, features: Features, vector: NDArray[np.float64], system: Mapping[str, str] | None = None
+    ) -> None:
+        self.features, self.vector, self.system = features, vector, dict(system or {})
 
     @classmethod
     def from_dict(cls, values: Mapping[str, float]) -> Weights:

@@ -10,7 +10,9 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from unittest import mock
 
 import errands
 import pytest
@@ -198,6 +200,133 @@ def test_certificates_are_passed_on(tmp_path):
         assert same(answers(room, errands.tasks(4), named(spec)[0]), errands.expected(4))
     with pytest.raises(InputError, match="TLS needs the three files ca, cert and key; look at key"):
         answers(room, errands.tasks(1), named("tls://127.0.0.1:1,ca=a,cert=b")[0])
+
+
+def test_a_worker_that_takes_long_to_import_is_waited_for(tmp_path):
+    with scheduler("tardy") as (address, _):
+        assert same(answers(Workspace(tmp_path), errands.tasks(4), named(address)[0]), errands.expected(4))
+
+
+def test_a_scheduler_that_comes_back_empty(tmp_path, monkeypatch):
+    """A run that it knew stops at once; a new one waits for workers, and says so when none comes."""
+    from rampion.executors import coordinator as coordinating
+
+    tasks = errands.tasks(COUNT, seconds=0.05)
+    with scheduler("") as (address, main), Coordinator(named(address)[0], Workspace(tmp_path)) as coordinator:
+        found = coordinator.answers(Job("squares"), tasks, errands.read)
+        assert same([next(found) for _ in range(3)], errands.expected(3))
+        main.kill()
+        main.wait()
+        port = address.rpartition(":")[2]
+        program = [sys.executable, "-P", "-m", "distributed.cli.dask_scheduler", "--no-dashboard"]
+        with process(*program, "--host", f"tcp://127.0.0.1:{port}") as empty:
+            begun = time.monotonic()
+            with pytest.raises(InputError, match=r"the scheduler tcp://.* is gone; start it again and go on"):
+                list(found)
+            assert time.monotonic() - begun < 20
+            monkeypatch.setattr(coordinating, "LONELY", 3.0)
+            with pytest.raises(InputError, match=r"no worker came within \d seconds; look at them, then go on"):
+                answers(Workspace(tmp_path), tasks, named(address)[0], Patience(deadline=1.0))
+            assert empty.poll() is None
+    assert same(answers(Workspace(tmp_path), tasks), errands.expected(COUNT))
+
+
+def certificate(folder, first, last):
+    """Three PEM files of a certificate that is valid between these days from now."""
+    from rampion.executors import certificates
+
+    with mock.patch.multiple(certificates, BEFORE=timedelta(days=-first), AFTER=timedelta(days=last)):
+        cert, key = certificates.made()
+    for name, text in {"ca": cert, "cert": cert, "key": key}.items():
+        (folder / f"{name}.pem").write_text(text)
+    return ",".join(f"{name}={folder / name}.pem" for name in ("ca", "cert", "key"))
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "said"),
+    [
+        (-9, -1, r"ca.pem: has expired on \d{4}-\d\d-\d\d \d\d:\d\d UTC; make a new one"),
+        (1, 9, r"ca.pem: is valid from .* UTC on, and here it is .*; set the clock"),
+    ],
+)
+def test_certificates_out_of_their_time_are_told_at_once(tmp_path, first, last, said):
+    files = certificate(tmp_path, first, last)
+    with pytest.raises(InputError, match=said):
+        answers(Workspace(tmp_path / "room"), errands.tasks(1), named(f"tls://127.0.0.1:1,{files}")[0])
+    (tmp_path / "ca.pem").write_text("no certificate")
+    with pytest.raises(InputError, match="holds no certificate that can be read"):
+        answers(Workspace(tmp_path / "room"), errands.tasks(1), named(f"tls://127.0.0.1:1,{files}")[0])
+
+
+def test_our_own_certificate_is_older_than_clocks_are_wrong():
+    from cryptography import x509
+
+    from rampion.executors import certificates
+
+    cert = x509.load_pem_x509_certificate(certificates.made().cert.encode())
+    now = datetime.now(UTC)
+    assert cert.not_valid_before_utc < now - timedelta(days=6)
+    assert cert.not_valid_after_utc > now + timedelta(days=300)
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+import errands
+from rampion.executors import Workspace, named
+if __name__ == "__main__":
+    found = errands.answers(Workspace(Path(sys.argv[1])), errands.tasks(20, seconds=0.05), named("dask,workers=2")[0])
+    print(errands.same(found, errands.expected(20)))
+"""
+
+
+@pytest.mark.parametrize("after", [1, 3])
+def test_a_clock_that_jumps_back_while_the_cluster_starts(tmp_path, after):
+    """By an hour, in all processes at once."""
+    (tmp_path / "run.py").write_text(SCRIPT)
+    clock = tmp_path / "clock.so"
+    subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", clock, KIT / "clock.c", "-ldl"], check=True)
+    jump = {"LD_PRELOAD": str(clock), "CLOCK_JUMP": str(int(time.time()) + after)}
+    told = subprocess.run(
+        [sys.executable, tmp_path / "run.py", tmp_path / "room"], env=os.environ | jump, capture_output=True, text=True
+    )
+    assert (told.returncode, told.stdout) == (0, "True\n"), told.stderr
+
+
+def test_a_cluster_of_our_own_listens_where_the_page_says(tmp_path):
+    """On the loopback interface only: so many ports with TLS, and so many that answer nothing but 404."""
+    import psutil
+
+    page = (KIT.parents[1] / "docs" / "scaling.md").read_text("utf-8")
+    workers = 2
+    executor = named(f"dask,workers={workers}")[0]
+    executor.open(Workspace(tmp_path))
+    try:
+        family = [psutil.Process(), *psutil.Process().children(recursive=True)]
+        lines = {line.laddr for one in family for line in one.net_connections("inet") if line.status == "LISTEN"}
+        assert {line.ip for line in lines} == {"127.0.0.1"}
+        kinds = [_kind(line.port) for line in sorted(lines)]
+    finally:
+        executor.close()
+    rows = dict(re.findall(r"^\| (TLS|HTTP) \| ([^|]+) \|", page, re.MULTILINE))
+    assert rows == {"TLS": "1 and 2 for each worker", "HTTP": "1 and 1 for each worker"}
+    assert kinds.count("TLS") == 1 + 2 * workers
+    assert kinds.count("HTTP") == 1 + workers
+    assert len(kinds) == 2 + 3 * workers
+
+
+def _kind(port):
+    """What answers to HTTP: an error without content, or a line that is not encrypted is closed."""
+    with socket.create_connection(("127.0.0.1", port), timeout=5) as line:
+        line.sendall(b"GET / HTTP/1.0\r\n\r\n")
+        try:
+            said = line.recv(1000)
+        except OSError:
+            return "TLS"
+    if said.startswith(b"HTTP"):
+        assert said.split()[1] == b"404"
+        return "HTTP"
+    return "TLS"
 
 
 def test_workers_end_with_a_coordinator_that_is_killed(tmp_path):

@@ -215,6 +215,36 @@ def test_any_faults_in_any_order_change_nothing(tmp_path_factory, workers, count
     assert status.done >= 10 * count
 
 
+@pytest.mark.slow
+def test_two_hundred_workers_with_faults_give_the_same_bits(tmp_path):
+    """Some die, some sleep, some have full disks; all is told, and none is sent more than it can take."""
+    room, simulated = Workspace(tmp_path), Simulated(200, 1, ["dies", "sleeps", "trouble"] * 2)
+    patience = Patience(deadline=5.0, deaths=1000, tries=1000)
+    with Coordinator(simulated, room, patience, clock=lambda: simulated.now) as coordinator:
+        found = list(coordinator.answers(Job("squares"), errands.tasks(600), errands.read))
+        assert max(map(len, simulated.sent.values())) <= 2
+    assert same(found, errands.expected(600))
+    faults = Status.of(room.journal.entries()).faults
+    assert min(faults[kind] for kind in ("lost", "late", "trouble")) > 10
+    assert simulated.now < 60  # where one worker would take 600 s
+
+
+@pytest.mark.parametrize("late", [3.0, 55.0])
+def test_workers_may_take_a_while_to_come(tmp_path, late):
+    room, simulated = Workspace(tmp_path), Simulated(0, 0, [])
+    receive = simulated.receive
+
+    def receives(seconds):
+        if simulated.now < late <= simulated.now + 1:
+            simulated._join()
+        return receive(seconds)
+
+    simulated.receive = receives
+    with Coordinator(simulated, room, clock=lambda: simulated.now) as coordinator:
+        found = list(coordinator.answers(Job("squares"), errands.tasks(5), errands.read))
+    assert same(found, errands.expected(5))
+
+
 def test_who_dies_is_blamed_on_what_it_had_in_hand(tmp_path):
     room, simulated = Workspace(tmp_path), Simulated(2, 0, [])
     coordinator = Coordinator(simulated, room, Patience(deaths=2, poison="skip"), clock=lambda: simulated.now)

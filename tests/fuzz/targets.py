@@ -5,9 +5,12 @@ A reader may refuse a file with a RampionError of one line that begins with its 
 
 from __future__ import annotations
 
+import json
 import tempfile
+import zlib
 from collections.abc import Callable
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,13 +27,18 @@ from rampion.decoder.search import lattice
 from rampion.decoder.search.kbest import kbest
 from rampion.decoder.text import corpus
 
+from rampion.apps import report, tune
 from rampion.apps.store import verify
+from rampion.errors import RampionError
+from rampion.executors.journal import Journal
+from rampion.executors.status import Status
 from rampion.formats import container, nbest, read_lists, references, store, texts, weights
 from rampion.runs import sets_run
 from rampion.schema import Schema
 from rampion.sets import files as sets
 from rampion.sets.records import Records
 from rampion.store.candidates import Candidates
+from rampion.store.columns import Columns
 from rampion.store.keys import SLOT, Keys
 from rampion.store.names import Labels, Names
 from rampion.store.text import Texts
@@ -276,6 +284,104 @@ def use_nbest(path: Path) -> object:
     return list(nbest.read(path, Labels(Names())))
 
 
+# Runs
+
+
+@cache
+def _run() -> Path:
+    """The folder of a small finished run, for as long as this process lives."""
+    home = Path(_KEPT.name)
+    lists, out = home / "dev.jsonl", home / "run"
+    lists.write_text(json.dumps(LEARNT) + "\n" + json.dumps(LEARNT | {"id": "2"}) + "\n")
+    ready = tune.prepare(tune.TuneTask(lists=[str(lists)], out=out, recipe="rampion", settings=["rounds=2"], folds=0))
+    tune.tune(ready, lambda *_: None)
+    return out
+
+
+_KEPT = tempfile.TemporaryDirectory(prefix="rampion-fuzz-")
+LEARNT = {
+    "id": "1", "refs": ["a b"],
+    "hyps": [{"text": "a b", "feats": {"x": 1.0}}, {"text": "<b>c</b>", "feats": {"x": 2.0}}],
+}  # fmt: skip
+
+
+def _part_of_run(name: str) -> Target:
+    """A file of a run, of which a page is made."""
+
+    def make(folder: Path) -> None:
+        (folder / name).write_bytes((_run() / name).read_bytes())
+
+    def read(path: Path) -> object:
+        home = _run()
+        kept = (home / name).read_bytes()
+        (home / name).write_bytes(path.read_bytes())
+        try:
+            return report.page_of(home).html()
+        except RampionError as error:
+            if str(error).startswith(str(home)):
+                raise type(error)(f"{path}: {error}") from error  # it names the file of the run
+            raise
+        finally:
+            (home / name).write_bytes(kept)
+
+    return Target(read, make, (b"true", b"1e308", b"-1", b'"\\u0000"', b"\n[", b'"""'))
+
+
+def make_journal(folder: Path) -> None:
+    log = Journal(folder / "journal").log
+    log("opened", process=1)
+    log("job", job="decoding", tasks=3, items=30, done=0)
+    log("joined", worker="one")
+    log("done", worker="one", items=10, seconds=0.5)
+    log("lost", worker="one", why="it has died")
+    log("finished")
+    log("closed")
+
+
+def use_journal(path: Path) -> object:
+    """Lines with right checksums, too: whatever follows one that is wrong is told."""
+    lines = (line.partition(b" ")[2] for line in path.read_bytes().splitlines())
+    right = b"".join(b"%08x %b\n" % (zlib.crc32(line), line) for line in lines)
+    for content in (path.read_bytes(), right):
+        path.write_bytes(content)
+        journal = Journal(path)
+        found = Status.of(journal.entries())
+        journal.damaged(), found.left(found.last), found.speed(found.last)
+    return None
+
+
+# Lists of other programs
+
+SAMPLES = (
+    '{"custom_id": "a", "choices": [{"message": {"content": "x"}, "finish_reason": "stop",'
+    ' "logprobs": {"content": [{"logprob": -1.5}]}}, {"text": "y"}], "prompt": "p"}\n',
+    '{"custom_id": "a", "response": {"body": {"choices": [{"message": {"content": "x"}}]}}}\n',
+    '{"request_id": "a", "prompt": "p", "outputs": [{"text": "x", "cumulative_logprob": -1, "token_ids": [1, 2]}]}\n',
+    '{"doc_id": 0, "doc": {}, "resps": [["x", "y"]], "arguments": [["q"]], "target": "x", "exact_match": 1}\n',
+    '{"doc_id": 0, "doc": {}, "resps": [[[-1.0, true]], [[-2.0, false]]], "target": 1,'
+    ' "arguments": [["q", " a"], ["q", " b"]]}\n',
+    '[{"prompt": "p", "responses": ["x", "y"], "rewards": [0, 1]}]\n',
+)
+NEMO = "a b\t-1.5\na c\t-2\nb\t-1\nc d\t-3e0\n"
+
+
+def make_parquet(folder: Path) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    table = pa.table({"id": ["0", "0", "1"], "text": ["a b", "é", ""], "lm": [-1.0, 0.5, 2.0], "n": [1, 2, 3]})
+    parquet.write_table(table, folder / "a")
+    parquet.write_table(table.slice(0, 2), folder / "b", compression="none", use_dictionary=False)
+
+
+def use_beams(path: Path) -> object:
+    """Lists whose lines do not say of which utterance they are."""
+    found = read_lists([path], columns=Columns.parse("size=2"))
+    for lists in Candidates.from_rows(found.names, found.runs):
+        use_candidates(lists)
+    return None
+
+
 TARGETS = {
     "nbest": Target(use_lists, _text(NBEST)),
     "nbest rows": Target(use_nbest, _text(NBEST)),
@@ -298,4 +404,11 @@ TARGETS = {
     "verify": Target(lambda path: verify([str(path)]), make_all),
     "alignment": Target(links.read, _text("0-0 1-2\n\n3-3\n")),
     "counts": Target(CountFeatures.read, _text("pair\tdas the\t3\t0.5\n")),
-}  # fmt: skip
+    "samples": Target(use_lists, _text(*SAMPLES), (b'"choices"', b'"outputs"', b'"resps"', b'"logprobs"', b'"target"')),
+    "nemo": Target(use_beams, _text(NEMO)),
+    "htk": Target(use_lists, _text(SLF), (b"J=", b"I=", b"S=", b"E=", b"N=", b"L=", b"W=!NULL", b"SUBLAT=", b"v=")),
+    "manifest": _part_of_run("manifest.json"),
+    "config": _part_of_run("config.toml"),
+    "events": _part_of_run("events.jsonl"),
+    "journal": Target(use_journal, make_journal),
+} | ({"parquet": Target(use_lists, make_parquet)} if find_spec("pyarrow") else {})  # fmt: skip

@@ -22,7 +22,9 @@ import sys
 import tempfile
 import time
 import traceback
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -134,7 +136,8 @@ class Trial:
         self.path.write_bytes(content)
         faulthandler.dump_traceback_later(PATIENCE, exit=True)
         try:
-            return self._met()
+            with little_memory():
+                return self._met()
         finally:
             faulthandler.cancel_dump_traceback_later()
 
@@ -169,6 +172,20 @@ class Trial:
         return key
 
 
+@contextmanager
+def little_memory() -> Iterator[None]:
+    """What a reader takes is limited; what the fuzzer itself remembers, before and after, is not."""
+    if SANITIZED:  # shadow memory is no memory
+        yield
+        return
+    size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (size + MEMORY, resource.RLIM_INFINITY))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+
+
 def work(name: str, seconds: float, seed: int, folder: Path, plain: bool) -> int:
     """Try files until the time is up."""
     if not plain:
@@ -181,9 +198,6 @@ def work(name: str, seconds: float, seed: int, folder: Path, plain: bool) -> int
 
     trial = Trial(name, folder)
     words = TARGETS[name].words
-    if not SANITIZED:  # shadow memory is no memory
-        size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (size + MEMORY, size + MEMORY))
     if not plain:
         guided(trial, words, seconds, seed)
     choice, pool, met = random.Random(f"{name} {seed}"), list(trial.seeds), set[str]()
@@ -222,7 +236,7 @@ def guided(trial: Trial, words: tuple[bytes, ...], seconds: float, seed: int) ->
     options = [
         f"-seed={seed + 1}",
         f"-max_len={LARGEST}",
-        f"-timeout={10 * PATIENCE}",
+        "-timeout=1000000",  # its alarm would end the process after half of that; the trial has its own
         "-rss_limit_mb=0",
         "-verbosity=0",
     ]
