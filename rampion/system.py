@@ -11,7 +11,8 @@ import os
 import signal
 import subprocess
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 if sys.platform == "win32":
@@ -54,6 +55,11 @@ if sys.platform == "win32":
 
     def settle(folder: Path) -> None:
         """Windows opens no folders."""
+
+    @contextmanager
+    def held(path: Path) -> Iterator[bool]:
+        """Windows lets nobody rename what is open: nothing is held."""
+        yield False
 
 else:
     import fcntl
@@ -103,6 +109,19 @@ else:
         handle = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(handle)
+        finally:
+            os.close(handle)
+
+    @contextmanager
+    def held(path: Path) -> Iterator[bool]:
+        """Hold a file or a folder that is being written; whether nobody else does, as far as it can be known."""
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            try:
+                mine = locked(handle)
+            except OSError:  # a file system without locks
+                mine = False
+            yield mine
         finally:
             os.close(handle)
 

@@ -27,6 +27,7 @@ from rampion.formats import files
 from rampion.formats.texts import write as write_lines
 from rampion.store.names import Names
 from rampion.store.text import References, Texts
+from rampion.system import held
 
 Rows = NDArray[np.int64]
 PAIR = "pair"
@@ -311,13 +312,9 @@ def creating(folder: files.FilePath) -> Iterator[Path]:
     signals.UNFINISHED.add(str(partial))
     try:
         partial.mkdir(parents=True)
-        handle = os.open(partial, os.O_RDONLY)
-        try:
-            files.hold(handle)
+        with held(partial):
             yield partial
             os.replace(partial, target)
-        finally:
-            os.close(handle)
     except OSError as error:
         raise InputError(f"{folder}: cannot be written: {error.strerror}; nothing was left behind") from error
     finally:

@@ -6,7 +6,6 @@ Writing: a temporary file beside the target replaces it once it is wholly on the
 
 from __future__ import annotations
 
-import fcntl
 import gzip
 import io
 import os
@@ -15,7 +14,7 @@ import secrets
 import sys
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -25,7 +24,7 @@ import numpy as np
 
 from rampion import signals
 from rampion.errors import FormatError, InputError
-from rampion.system import settle
+from rampion.system import held, settle
 
 FilePath = str | os.PathLike[str]
 
@@ -198,12 +197,13 @@ def _beside(target: Path, durable: bool) -> Iterator[BinaryIO]:
     partial = target.with_name(f".{target.name[:200]}.{secrets.token_hex(6)}.part")
     signals.UNFINISHED.add(str(partial))
     try:
-        with open(partial, "xb") as file:
-            hold(file.fileno())
-            yield file
-            file.flush()
-            if durable:
-                os.fsync(file.fileno())
+        with ExitStack() as stack:
+            with open(partial, "xb") as file:
+                stack.enter_context(held(partial))
+                yield file
+                file.flush()
+                if durable:
+                    os.fsync(file.fileno())
             os.replace(partial, target)
     except BaseException:
         with suppress(OSError):  # the system's complaint is about the file, not about this
@@ -227,15 +227,6 @@ def _stream(path: FilePath) -> int | None:
     return None
 
 
-def hold(handle: int) -> bool:
-    """Hold an open file or folder for as long as it is open; false if another process does, or if nobody can."""
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
-
-
 def swept_beside(path: FilePath) -> None:
     """Remove what killed processes have left of this file or folder, under temporary names that nobody holds."""
     target = Path(os.path.realpath(path))
@@ -244,13 +235,9 @@ def swept_beside(path: FilePath) -> None:
     except (OSError, ValueError):
         return  # whoever writes will say it
     for left in (target.parent / name for name in names if _PART.fullmatch(name)):
-        with suppress(OSError):
-            handle = os.open(left, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-            try:
-                if hold(handle):
-                    signals.remove(str(left))
-            finally:
-                os.close(handle)
+        with suppress(OSError), held(left) as free:
+            if free:
+                signals.remove(str(left))
 
 
 def swept(folder: Path) -> None:
