@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from rampion.store.candidates import Candidates as Candidates
     from rampion.store.features import Features as Features
     from rampion.store.features import Weights as Weights
+    from rampion.store.generated import from_generated as from_generated
     from rampion.store.segment import Candidate as Candidate
     from rampion.store.segment import Segment as Segment
     from rampion.store.text import References as References
@@ -91,6 +92,7 @@ _ROOMS = {
     "metrics": ("Metric", "metric"),
     "store.candidates": ("Candidates",),
     "store.features": ("Features", "Weights"),
+    "store.generated": ("from_generated",),
     "store.segment": ("Candidate", "Segment"),
     "store.text": ("References", "Texts"),
     "training.estimator": ("Reranker",),

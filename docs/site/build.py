@@ -40,7 +40,17 @@ PAGES = {  # every page of docs/ and docs/site/, and where it stands, in this or
 BESIDE = {"CHANGELOG.md": "changelog", "SECURITY.md": "security", "CONTRIBUTING.md": "contributing"}
 GROUPS = {
     "Learn and choose": ("tune", "train", "pick", "rerank", "compare", "Tuned", "Comparison", "Compared", "Reranker"),
-    "Lists": ("Candidates", "Segment", "Candidate", "References", "Texts", "Features", "Weights", "add_features"),
+    "Lists": (
+        "Candidates",
+        "Segment",
+        "Candidate",
+        "References",
+        "Texts",
+        "Features",
+        "Weights",
+        "add_features",
+        "from_generated",
+    ),
     "Files": (
         *("load_nbest", "load_references", "load_runs", "load_weights"),
         *("save_nbest", "save_weights"),
