@@ -32,7 +32,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGES = (
     *("README.md", "docs/tour.md", "docs/demo.md", "docs/architecture.md", "docs/algorithms.md"),
     *("docs/compare.md", "docs/decoder.md", "docs/expected-bleu.md", "docs/relevant-sets.md"),
-    "docs/features.md",
+    *("docs/features.md", "docs/tutorial-asr.md"),
 )
 PART = re.compile(r"<!-- (\w+) -->\n.*?<!-- /\1 -->", re.DOTALL)
 

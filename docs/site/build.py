@@ -28,7 +28,10 @@ QUADRANTS = {
     "explanation": ("Explanation", "Why it is so."),
 }
 PAGES = {  # every page of docs/ and docs/site/, and where it stands, in this order
-    "tutorials": ("tutorial-samples", "notebook-samples", "tour", "notebook-translations", "demo"),
+    "tutorials": (
+        *("tutorial-samples", "notebook-samples", "tutorial-asr", "tutorial-nmt", "tour"),
+        *("notebook-translations", "demo"),
+    ),
     "how-to": (
         *("tuning-lists", "features", "compare", "coming-from", "tune-a-decoder", "decoder"),
         *("expected-bleu", "relevant-sets"),

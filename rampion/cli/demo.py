@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from rampion import console
-from rampion.cli import app, demo_lists, demo_samples
+from rampion.cli import app, demo_lists, demo_samples, demo_transcripts
 from rampion.cli import options as opt
 from rampion.cli.files import App
 from rampion.cli.panels import EXPERIMENTS
@@ -25,6 +25,8 @@ EXAMPLE = """
 
   rampion demo samples --out samples   (samples of language models with a 0/1 label, to try the other commands on)
 
+  rampion demo transcripts --out speech   (n-best lists of a speech recogniser)
+
   rampion demo lists --out toy   (n-best lists alone, to try the other commands on)
 """
 
@@ -34,6 +36,7 @@ demos = App(invoke_without_command=True)
 app.add_typer(demos, name="demo", rich_help_panel=EXPERIMENTS)
 demos.command(epilog=demo_lists.EXAMPLE)(demo_lists.lists)
 demos.command(epilog=demo_samples.EXAMPLE)(demo_samples.samples)
+demos.command(epilog=demo_transcripts.EXAMPLE)(demo_transcripts.transcripts)
 
 
 @demos.callback(epilog=EXAMPLE)

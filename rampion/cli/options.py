@@ -96,6 +96,10 @@ DemoOut = Annotated[
 ]
 SamplesOut = Annotated[Path, Option("--out", "-o", metavar="DIR", help="The folder for train.jsonl and test.jsonl.")]
 Problems = Annotated[int, Option(metavar="N", min=1, help="Problems in each file.")]
+TranscriptsOut = Annotated[
+    Path, Option("--out", "-o", metavar="DIR", help="The folder for the lists, what was said, and text to read.")
+]
+Utterances = Annotated[int, Option(metavar="N", min=1, help="Utterances in each half.")]
 ListsDemoOut = Annotated[
     Path | None,
     Option(
