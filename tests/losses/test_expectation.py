@@ -308,7 +308,8 @@ def test_bases_that_cannot_be_are_refused():
 
 def test_expected_scores_rise_with_every_update():
     lists, start = judged()
-    for name in ("xbleu-rprop", "xbleu-adagrad", "xbleu-sgd", "xbleu-fobos"):
-        rounds = tune(lists, recipe=RECIPES[name].set(metric="metric:q", scale="none"), start=start).rounds
+    slow = {"xbleu-rprop": {}, "xbleu-adagrad": {"rate": 0.003}, "xbleu-sgd": {}, "xbleu-fobos": {}}
+    for name, more in slow.items():  # the default of AdaGrad suits lists of a whole text, and leaps over such a hill
+        rounds = tune(lists, recipe=RECIPES[name].set(metric="metric:q", scale="none", **more), start=start).rounds
         assert all(after.loss < before.loss for before, after in pairwise(rounds[:20])), name
         assert all(1 <= row.effective <= 6 for row in rounds)
