@@ -90,6 +90,9 @@ Json = Annotated[bool, Option("--json", metavar="", help="Print one JSON object 
 # What is written: one flag, as many texts as there are things to write
 
 Out = "--out", "-o"
+RerunOut = Annotated[
+    Path | None, Option(*Out, metavar="DIR", help="The folder of the repeated run.", show_default="RUN-again")
+]
 RunOut = Annotated[Path, Option(*Out, metavar="DIR", help="The run folder to write.")]
 DemoOut = Annotated[
     Path, Option(*Out, metavar="DIR", help="A folder of its own; an unfinished demo in it is continued.")
