@@ -90,7 +90,7 @@ def _claim(claim: Results) -> Markup:
     """A claim's difference, with its interval as a whisker; the stroke is at 0."""
     value, low, high = (claim[name] for name in ("value", "low", "high"))
     reach = max(abs(low), abs(high)) or 1.0
-    told = f"{claim['said']}: {short(value)} [{short(low)}, {short(high)}]"
+    told = f"{claim['text']}: {short(value)} [{short(low)}, {short(high)}]"
     if claim.get("p") is not None:
         told += f", p = {claim['p']:.2g}"
     return tag("p", interval(value, low, high, -reach, reach, beside=0.0), tag("span", told), class_="claim")

@@ -9,6 +9,7 @@ import csv
 import json
 import os
 import re
+import shutil
 import struct
 from time import monotonic, sleep
 from xml.etree import ElementTree
@@ -299,3 +300,113 @@ def test_it_prints(opened, page):
     opened.ask("Emulation.setEmulatedMedia", media="print")
     assert opened.see("getComputedStyle(document.querySelector('.finder')).display") == "none"
     opened.ask("Emulation.setEmulatedMedia", media="")
+
+
+# What strangers write into texts, names and files
+
+MARK = "window.ran=(window.ran||0)+1,document.title='ran'"
+STRINGS = [
+    f"<script>{MARK}</script>",
+    f"</script><script>{MARK}</script>",
+    f"</title></style></textarea><script>{MARK}</script>",
+    f"<img src=nothing onerror=\"{MARK}\">",
+    f"\"><img src=nothing onerror='{MARK}'>",
+    f"' autofocus onfocus='{MARK}' x='",
+    f"\" onmouseover=\"{MARK}\" style=\"position:fixed;inset:0\" x=\"",
+    f"<svg/onload=\"{MARK}\">",
+    f"<svg><script>{MARK}</script></svg>",
+    "<iframe srcdoc=\"<script>parent.ran=1</script>\"></iframe>",
+    f"<a href=\"javascript:{MARK}\">x</a>",
+    f"javascript:{MARK}",
+    f"<details open ontoggle=\"{MARK}\">",
+    "<style>@import 'http://127.0.0.1:9/x';</style>",
+    "<link rel=stylesheet href=http://127.0.0.1:9/y><base href=http://127.0.0.1:9/>",
+    "<meta http-equiv=refresh content='0;url=http://127.0.0.1:9/z'>",
+    f"<!--</script>--><script>{MARK}</script>",
+    f"\\u003cscript\\u003e{MARK}\\u003c/script\\u003e",
+    f"&lt;script&gt;{MARK}&lt;/script&gt;",
+    f"]]></script><script>{MARK}//",
+    f"${{{MARK}}}",
+    f"`;{MARK};//",
+    f"';{MARK};//\u2028{MARK}//",
+    f"<math><mtext><table><mglyph><style><img src=x onerror=\"{MARK}\">",
+]  # fmt: skip
+
+
+def everywhere(value, number=0):
+    """The value with something strange behind every text in it."""
+    if isinstance(value, dict):
+        return {name: everywhere(one, number + n) for n, (name, one) in enumerate(value.items())}
+    if isinstance(value, list):
+        return [everywhere(one, number + n) for n, one in enumerate(value)]
+    return value + STRINGS[number % len(STRINGS)] if isinstance(value, str) else value
+
+
+def hostile_lists(folder):
+    """Lists with the strings as ids, texts, notes and names of features, in a file that is called so."""
+    folder.mkdir()
+    rows = [
+        {
+            "id": f"{n} {one}",
+            "refs": [one],
+            "source": one,
+            "hyps": [
+                {"text": text, "note": one, "feats": {"LM": float(k), one: float(n % 2), f"x{k}": 1.0}, "score": -k}
+                for k, text in enumerate((one, f"{one} {one}", STRINGS[n - 1]))
+            ],
+        }
+        for n, one in enumerate(STRINGS)
+    ]
+    lists = folder / "<img src=x onerror=window.ran=1>.jsonl"
+    lists.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return lists
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory, demonstrated):
+    """Pages that are full of them: of a run, of two runs, of a sweep, of a demo with learning, and of an experiment."""
+    folder = tmp_path_factory.mktemp("hostile")
+    lists = hostile_lists(folder / "lists")
+    for name, seed in (("<svg onload=window.ran=1>", 1), ("\"onclick='window.ran=1'", 2)):
+        good("tune", lists, "--recipe", "rampion", "--set", f"seed={seed}", "--set", "rounds=2", "--keep-rounds",
+             "--folds", 2, "--out", folder / name)  # fmt: skip
+    runs = [folder / "<svg onload=window.ran=1>", folder / "\"onclick='window.ran=1'"]
+    good("report", runs[0], "--out", folder / "run.html")
+    good("report", runs[0], "--compare", runs[1], "--out", folder / "two.html")
+    good("tune", lists, "--recipe", "rampion,mira", "--set", "rounds=2", "--folds", 2, "--out", folder / "<b>sweep")
+    good("report", folder / "<b>sweep", "--out", folder / "sweep.html")
+    shutil.copytree(demonstrated.parent, folder / "demo")
+    found = json.loads((folder / "demo" / "demo.json").read_text())
+    (folder / "demo" / "demo.json").write_text(json.dumps(everywhere(found)))
+    good("report", folder / "demo", "--out", folder / "demo.html")
+    good("reproduce", "gimpel-smith/family", "--out", folder / "paper")
+    (made,) = (folder / "paper").glob("*.json")
+    found = json.loads(made.read_text())
+    made.write_text(json.dumps(found | everywhere({name: found[name] for name in ("title", "note", "corpus")})))
+    good("report", made, "--out", folder / "paper.html")
+    return {path.stem: path for path in sorted(folder.glob("*.html"))}
+
+
+@pytest.mark.parametrize("barred", [True, False], ids=["with its policy", "without"])
+@pytest.mark.parametrize("name", ["run", "two", "sweep", "demo", "paper"])
+def test_no_string_of_a_stranger_runs(opened, hostile, tmp_path, name, barred):
+    """Neither when the page opens, nor when everything in it is pointed at; with and without the policy of the page."""
+    content = hostile[name].read_text("utf-8")
+    policy = re.compile(r"<meta http-equiv=\"Content-Security-Policy\"[^>]*>")
+    assert len(policy.findall(content)) == 1
+    assert content.index("Content-Security-Policy") < content.index("<script") if "<script" in content else True
+    (tmp_path / "page.html").write_text(content if barred else policy.sub("", content, count=1), "utf-8")
+    opened.events.clear()
+    opened.open(tmp_path / "page.html")
+    sleep(0.3)
+    for kind in ("mouseover", "focus", "toggle", "click"):
+        every = "[...document.querySelectorAll('*')].filter(one => one.tagName !== 'A')"
+        opened.see(f"{every}.forEach(one => one.dispatchEvent(new Event('{kind}')))")
+    assert opened.see("window.ran === undefined && document.title !== 'ran'")
+    assert opened.see("document.querySelectorAll('iframe, base, link, math, a[href^=\"javascript\"]').length") == 0
+    assert opened.see("[...document.images].filter(one => !one.src.startsWith('data:')).length") == 0
+    assert opened.see("[...document.querySelectorAll('*')].every(one => "
+                      "[...one.attributes].every(at => !at.name.startsWith('on')))")  # fmt: skip
+    assert [url for url in opened.fetched if not url.startswith(("file:", "data:", "blob:"))] == []
+    assert not [event for event in opened.events if event["method"] == "Page.javascriptDialogOpening"]
+    assert opened.see("document.body.textContent.includes('window.ran')")  # it is there, as text

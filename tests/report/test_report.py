@@ -379,7 +379,7 @@ RESULTS = {
     ],
     "relations": [
         {"id": "X1", "kind": "must", "sentence": "one is better & so", "verdict": "holds",
-         "claims": [{"said": "one − two", "value": 3.25, "low": 2.0, "high": 4.5, "verdict": "holds"}]},
+         "claims": [{"text": "one − two", "value": 3.25, "low": 2.0, "high": 4.5, "verdict": "holds"}]},
     ],
 }  # fmt: skip
 
