@@ -3,7 +3,7 @@
 A page holds `<!-- NAME -->` and `<!-- /NAME -->`; between them stands the answer of PARTS[NAME]. A test
 (tests/house/test_docs.py) checks that it is fresh, but for what is measured: --measure tunes every recipe on the lists
 of `rampion demo lists`, and runs `rampion demo`.
---run runs the commands of the console blocks, and writes down what they print.
+--run runs the commands of the console blocks, and writes down what they print; it draws README.md's picture.
 """
 
 from __future__ import annotations
@@ -410,6 +410,33 @@ PARTS: dict[str, Callable[[], str]] = {
 }
 
 
+def picture() -> None:
+    """The picture of README.md: how many of the held-out problems of its example are answered right, and after how
+    many labelled ones."""
+    import rampion
+    from rampion.apps.demo_samples import write
+    from rampion.report.charts import write_lines
+
+    columns = ["id=question_id", "source=question", "text=solution", "target=is_correct", "indicators=model"]
+    with tempfile.TemporaryDirectory() as folder:
+        halves = [rampion.load_nbest(path, columns) for path in write(Path(folder, "samples"), 300, 1)]
+    train, test = (rampion.add_features(h, ["vote", "consensus:chrf", "length"], answer="A: (.+)") for h in halves)
+    right, flat = test.metrics["is_correct"], dict.fromkeys(test.features.names, 0.0)
+
+    def share(weights: rampion.Weights) -> float:
+        return 100 * float(right[rampion.pick(test, weights)].mean())
+
+    sizes = (5, 10, 20, 50, 100, 200, 300)
+    target = {"metric": "metric:is_correct", "recipe": "soft-ramp3"}
+    fixed = {"first sample": right[test.lists.bounds[:-1]].mean() * 100}
+    single = {"log-probability": "logprob", "majority vote": "vote:answer", "consensus": "consensus:chrf"}
+    for told, name in single.items():
+        fixed[told] = share(rampion.Weights.from_dict(flat | {name: 1.0}))
+    lines = {"Rampion": [(size, share(rampion.tune(train[:size], **target).weights)) for size in sizes]}
+    lines |= {told: [(size, value) for size in sizes] for told, value in reversed(fixed.items())}
+    write_lines(ROOT / "docs/samples.svg", lines, "Right answers on 300 problems held out", "labelled problems", "%")
+
+
 def refreshed(page: str, parts: dict[str, Callable[[], str]]) -> str:
     """The text of a page with its generated parts made anew; parts without a function stay."""
 
@@ -426,6 +453,8 @@ def main() -> None:
     parser.add_argument("pages", nargs="*", metavar="PAGE", default=PAGES, help="only these, such as README.md")
     given = parser.parse_args()
     parts = PARTS | ({"measured": measured, "demonstrated": demonstrated} if given.measure else {})
+    if given.run and "README.md" in given.pages:
+        picture()
     for page in given.pages:
         path = ROOT / page
         text = refreshed(path.read_text("utf-8"), parts)

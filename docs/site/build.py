@@ -33,7 +33,7 @@ PAGES = {  # every page of docs/ and docs/site/, and where it stands, in this or
         *("notebook-translations", "demo"),
     ),
     "how-to": (
-        *("tuning-lists", "features", "compare", "coming-from", "tune-a-decoder", "decoder"),
+        *("install", "tuning-lists", "features", "compare", "coming-from", "tune-a-decoder", "decoder"),
         *("expected-bleu", "relevant-sets"),
         *("reproduce", "report", "scaling", "add-a-loss", "profiling"),
     ),

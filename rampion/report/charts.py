@@ -82,6 +82,12 @@ class Frame(NamedTuple):
     """The size of a chart, which depends on the length of the labels to the right of the lines."""
 
     letters: int = 18  # longer labels are cut
+    inside: bool = False  # a page, whose style says how large the chart is
+
+    @classmethod
+    def of_page(cls, labels: Iterable[str]) -> Frame:
+        """A frame for these labels; if all are short, a telephone can show the whole chart."""
+        return cls(10 if max(map(len, labels)) <= 8 else 18, inside=True)
 
     @property
     def right(self) -> int:
@@ -96,7 +102,6 @@ class Frame(NamedTuple):
         return label if len(label) <= self.letters else label[: self.letters - 1] + "…"
 
 
-PAGE = Frame()
 Groups = Mapping[str, Sequence[tuple[float, float]]]
 
 
@@ -105,7 +110,7 @@ def chart(title: str, lines: Sequence[Line], x: str, y: str) -> Markup:
     lines = [line for line in lines if line.points]
     if not lines:
         return Markup()
-    picture = _drawn_lines(title, lines, x, y, PAGE)
+    picture = _drawn_lines(title, lines, x, y, Frame.of_page(line.label for line in lines))
     return tag("figure", tag("figcaption", title), tag("div", picture, class_="wide"), _numbers(title, lines, x))
 
 
@@ -116,7 +121,7 @@ def scatter(title: str, groups: Groups, x: str, y: str) -> Markup:
         return Markup()
     rows = [[name, number(a), number(b)] for name, points in groups.items() for a, b in points]
     numbers = folded("Numbers", table(title, ["", x, y], rows))
-    picture = _drawn_groups(title, groups, x, y, PAGE)
+    picture = _drawn_groups(title, groups, x, y, Frame.of_page(groups))
     return tag("figure", tag("figcaption", title), tag("div", picture, class_="wide"), numbers)
 
 
@@ -151,7 +156,7 @@ def _frame(path: Path, labels: Iterable[str]) -> Frame:
     check_name(path)
     if not (sizes := [len(label) for label in labels]):
         raise InputError(f"{path}: there is no curve to draw")
-    return Frame(min(math.ceil(1.15 * max(*sizes, PAGE.letters)), 70))
+    return Frame(min(math.ceil(1.15 * max(*sizes, Frame().letters)), 70))
 
 
 def _write(path: Path, title: str, picture: Markup, frame: Frame) -> None:
@@ -224,11 +229,12 @@ def _drawn_groups(title: str, groups: Groups, x: str, y: str, frame: Frame) -> M
 
 
 def _svg(title: str, x: str, y: str, frame: Frame, parts: Sequence[Markup]) -> Markup:
-    said = f"{title}: {y} by {x}; the numbers are in the table below" if frame is PAGE else f"{title}: {y} by {x}"
+    said = f"{title}: {y} by {x}; the numbers are in the table below" if frame.inside else f"{title}: {y} by {x}"
     box = f"0 0 {frame.width} {HEIGHT}"
     return tag(
-        "svg", *parts, viewBox=box, width=None if frame is PAGE else frame.width,
-        height=None if frame is PAGE else HEIGHT, role="img", class_="chart", aria_label=said,
+        "svg", *parts, viewBox=box, width=None if frame.inside else frame.width,
+        height=None if frame.inside else HEIGHT, role="img", class_="chart" if frame.letters < 12 else "chart long",
+        aria_label=said,
     )  # fmt: skip
 
 
