@@ -23,7 +23,7 @@ PACKAGES = [
     *("libc6", "libgcc-s1", "libstdc++6", "libexpat1", "zlib1g", "libffi8", "libssl3", "libbz2-1.0", "liblzma5"),
     *("libsqlite3-0", "libuuid1"),
 ]
-WHEELS = ["numpy", "scipy", "rapidfuzz", "regex", "lxml"]
+WHEELS = ["numpy", "scipy", "rapidfuzz", "regex", "lxml", "hypothesis"]
 PLATFORMS = ("manylinux_2_28_aarch64", "manylinux_2_17_aarch64", "manylinux2014_aarch64")
 TESTS = ["kernels/test_signatures.py", "kernels/test_twins_agree.py", "sets/test_packed.py"]
 
