@@ -32,6 +32,7 @@ from rampion.formats.files import replacing
 from rampion.formats.references import Records
 from rampion.metrics import Metric
 from rampion.metrics import metric as named
+from rampion.optim.mert import LineSearch
 from rampion.runs.folder import RunFolder, fingerprint
 from rampion.runs.lock import owned
 from rampion.store.candidates import Candidates
@@ -162,7 +163,19 @@ def prepare(task: TuneTask) -> Prepared:
         runs, references, start=start, policy=task.policy, lenient=task.lenient, dev=held,
         dev_references=held_references, folder=task.folder, groups=groups_of(runs, task.group),
     )  # fmt: skip
+    for said in _unmoved(recipes, lists.lists.lists):
+        console.note(said)
     return Prepared(task=task, recipes=recipes, seeds=seeds, metric=metric, lists=lists, held_out=held is not None)
+
+
+def _unmoved(recipes: dict[str, Recipe], lists: Candidates) -> Iterator[str]:
+    """Recipes that search along some of the features only."""
+    for name, recipe in recipes.items():
+        if isinstance(recipe.solver, LineSearch) and (left := recipe.solver.unmoved(lists)):
+            yield (
+                f"{name} leaves the weights of {left} sparse features as they are; --set sparse=100 searches along "
+                "the most frequent ones, too"
+            )
 
 
 def _sole_column(task: TuneTask, runs: Sequence[Candidates], records: Records | None) -> str | None:

@@ -44,8 +44,9 @@ class LineSearch(Solver[Batch, Reals]):
     sequential  searches along them one by one, and goes to each better point at once
     random      searches along random directions, until `patience` of them in succession gained nothing
 
-    The axes are the dense features and the most frequent sparse ones; other weights stay as they are. L2 counts
-    against the score, in points of the metric: l2 / 2 |weights - origin|^2 at the point that stands for an interval.
+    The axes are the dense features, and the sparse ones if they are few, such as indicators; of many sparse ones only
+    the most frequent, if any. Other weights stay as they are. L2 counts against the score, in points of the metric:
+    l2 / 2 |weights - origin|^2 at the point that stands for an interval.
     """
 
     search: Literal["powell", "sequential", "random"] = "powell"
@@ -54,7 +55,8 @@ class LineSearch(Solver[Batch, Reals]):
     around: bool = False  # random points in [w - 1, w + 1], w the weights to start from; otherwise in [-1, 1]
     directions: int = 0
     patience: int = 50
-    sparse: int = 0
+    few: int = 100  # sparse features that all become axes if there are no more of them
+    sparse: int = 0  # of more, so many become axes: the most frequent
     gain: float = 1e-6  # the least gain that counts, as a share of the score
     l2: float = 0.0
     seed: int = 0
@@ -63,7 +65,7 @@ class LineSearch(Solver[Batch, Reals]):
     def __post_init__(self) -> None:
         if self.search not in ("powell", "sequential", "random"):
             raise RecipeError(f"search is {self.search!r}; expected 'powell', 'sequential' or 'random'")
-        for name in ("restarts", "directions", "patience", "sparse", "gain", "l2", "seed", "threads"):
+        for name in ("restarts", "directions", "patience", "few", "sparse", "gain", "l2", "seed", "threads"):
             if getattr(self, name) < 0:
                 raise RecipeError(f"{name} is {getattr(self, name)}; expected 0 or more")
 
@@ -74,9 +76,28 @@ class LineSearch(Solver[Batch, Reals]):
                 "use CorpusScore(), or a solver that follows slopes"
             )
 
+    def axes(self, candidates: Candidates) -> NDArray[np.int64]:
+        """The features to search along: the dense ones, and the most frequent sparse ones, of equals the first."""
+        lists = candidates.lists
+        shifts = np.repeat(lists.feature_bounds[:-1], np.diff(lists.entry_bounds[lists.bounds]))
+        counts = np.bincount(lists.features[lists.entries + shifts], minlength=len(candidates.features))
+        there = int(np.count_nonzero(counts))
+        frequent = np.argsort(-counts, kind="stable")[: there if there <= self.few else min(self.sparse, there)]
+        axes = np.concatenate([np.arange(lists.width), frequent])
+        if not len(axes):
+            raise TuningError(
+                f"the lists have no dense features to search along, and {there} sparse ones, which are many; search "
+                "along the most frequent ones (--set sparse=100)"
+            )
+        return axes
+
+    def unmoved(self, candidates: Candidates) -> int:
+        """The number of features whose weights stay as they are."""
+        return len(candidates.features) - len(self.axes(candidates))
+
     def solve(self, loss: Loss, batch: Batch, weights: Reals, origin: Reals, watch: Watch | None = None) -> Reals:
         self.check(loss)
-        ground = _Ground(batch, _axes(batch.candidates, self.sparse), weights, origin, self.l2)
+        ground = _Ground(batch, self.axes(batch.candidates), weights, origin, self.l2)
 
         known = [weights, *(batch.history if self.historic else ())]
 
@@ -106,18 +127,6 @@ class _Line(NamedTuple):
     slopes: Reals
     flattest: NDArray[np.int64]
     steepest: NDArray[np.int64]
-
-
-def _axes(candidates: Candidates, sparse: int) -> NDArray[np.int64]:
-    """The dense features and the `sparse` most frequent sparse ones, in case of ties the first."""
-    lists = candidates.lists
-    shifts = np.repeat(lists.feature_bounds[:-1], np.diff(lists.entry_bounds[lists.bounds]))
-    counts = np.bincount(lists.features[lists.entries + shifts], minlength=len(candidates.features))
-    frequent = np.argsort(-counts, kind="stable")[: min(sparse, np.count_nonzero(counts))]
-    axes = np.concatenate([np.arange(lists.width), frequent])
-    if not len(axes):
-        raise TuningError("the lists have no dense features to search along; search sparse ones too (--set sparse=100)")
-    return axes
 
 
 class _Ground:

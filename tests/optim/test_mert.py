@@ -23,7 +23,9 @@ from rampion.optim import mert
 from rampion.optim.mert import CorpusScore, LineSearch
 from rampion.optim.solvers import Cccp, Descent, Lbfgs
 from rampion.optim.updates import Sgd
+from rampion.store.candidates import Candidates
 from rampion.training.recipes import RECIPES
+from rampion.training.tuning import tune
 
 ENVELOPES = [import_module(f"rampion.{package}.envelope") for package in ("_core", "_reference")]
 METRICS = [Bleu(), Wer(), Wer(reverse=True), Ter(), Chrf(), Column("x"), Column("x", higher_is_better=False)]
@@ -313,18 +315,21 @@ def test_a_gain_that_is_none_is_not_kept():
     assert (here.weights, here.value) == before
 
 
-def test_the_axes_are_dense_features_and_the_most_frequent_sparse_ones():
+def test_the_axes_are_dense_features_all_of_few_sparse_ones_and_the_most_frequent_of_many():
     store = random_store(np.random.default_rng(0), [20, 0, 20], 2, 5, counts_only=True, fill=0.5)
     rows = store.rows()
     counts = np.bincount(rows.ids, rows.values, minlength=7)
     counts[:2] = 0
     order = sorted(range(2, 7), key=lambda j: (-counts[j], j))
     for sparse in (0, 1, 3, 5, 99):
-        assert mert._axes(store, sparse).tolist() == [0, 1, *order[:sparse]]
-    none = random_store(np.random.default_rng(0), [3], 0, 4)
-    assert len(mert._axes(none, 2)) == 2
-    with pytest.raises(TuningError, match=r"no dense features to search along; .*--set sparse=100"):
-        mert._axes(none, 0)
+        many = LineSearch(few=4, sparse=sparse)
+        assert many.axes(store).tolist() == [0, 1, *order[:sparse]]
+        assert many.unmoved(store) == max(0, 5 - sparse)
+        assert LineSearch(few=5, sparse=sparse).axes(store).tolist() == [0, 1, *order]
+    none = random_store(np.random.default_rng(0), [9], 0, 4)
+    assert len(LineSearch(few=0, sparse=2).axes(none)) == 2
+    with pytest.raises(TuningError, match=r"no dense features to search along, and \d sparse ones.*--set sparse=100"):
+        LineSearch(few=1).axes(none)
 
 
 def test_only_the_axes_move():
@@ -332,10 +337,30 @@ def test_only_the_axes_move():
     store = random_store(random, np.diff(batch.stakes.bounds).tolist(), 2, 6)
     start = random.normal(size=8)
     batch = replace(batch, candidates=store)
-    for sparse in (0, 2):
-        found = LineSearch(restarts=3, sparse=sparse).solve(CorpusScore(), batch, start, start)
-        assert set(np.flatnonzero(found != start)) <= set(mert._axes(store, sparse).tolist())
+    for few, sparse in ((0, 0), (0, 2), (6, 0)):
+        solver = LineSearch(restarts=3, few=few, sparse=sparse)
+        found = solver.solve(CorpusScore(), batch, start, start)
+        assert set(np.flatnonzero(found != start)) <= set(solver.axes(store).tolist())
         assert (found != start).any()
+
+
+def test_an_indicator_is_learnt_sparse_as_if_it_were_dense():
+    """Whether a feature that most candidates lack is written down as 0 or left out changes nothing."""
+    random = np.random.default_rng(3)
+    right, length = random.random((40, 4)) < 0.3, random.normal(size=(40, 4))
+    records = {dense: [
+        {"id": str(s), "hyps": [
+            {"text": f"{s} {c}", "metrics": {"good": float(good)},
+             "feats": {"length": away} | ({"sign": float(good)} if good or dense else {})}
+            for c, (good, away) in enumerate(zip(*row, strict=True))]}
+        for s, row in enumerate(zip(right.tolist(), length.tolist(), strict=True))]
+        for dense in (False, True)}  # fmt: skip
+    found = {dense: tune(Candidates.from_records(row), recipe="mert", metric="metric:good", folds=0)
+             for dense, row in records.items()}  # fmt: skip
+    assert found[False].weights.features.width == 1
+    assert found[True].weights.features.width == 2
+    for tuned in found.values():
+        assert tuned.after.chosen == tuned.after.oracle
 
 
 @given(seeds, st.sampled_from(METRICS))
