@@ -239,7 +239,8 @@ def _values(name: str, text: str) -> list[str]:
 
 def _recipes_with(names: str, settings: Sequence[str]) -> dict[str, Recipe]:
     """One recipe, several with a comma between, or all; of several each takes the settings that it has."""
-    from rampion.training.recipes import AUTO, default, recipe_named, recipes_of
+    from rampion.training.automatic import default
+    from rampion.training.recipes import AUTO, recipe_named, recipes_of
 
     asked = recipes_of("lists") if names == "all" else names.split(",")
     chosen = {name: default() if name == AUTO else recipe_named(name, "lists") for name in asked}

@@ -309,22 +309,7 @@ RECIPES = {
 }  # fmt: skip
 
 
-AUTO = "auto"
-OPTIONS = {
-    f"{name}, l2 {l2:g}": (name, l2) for name in ("soft-ramp3", "oracle-log") for l2 in (1.0, 10.0)
-}  # what the default chooses from; the first is the one that others must surely beat (benchmarks/board)
-STAKE = 5.0  # the typical difference of costs in a list that these learn with, in units of score
-
-
-def options(metric: str, spread: float) -> dict[str, Recipe]:
-    """The recipes that the default chooses from; spread is the typical difference of costs for alpha = 1."""
-    alpha = STAKE / spread if spread > 0 else STAKE
-    return {label: RECIPES[name].set(metric=metric, alpha=alpha, l2=l2) for label, (name, l2) in OPTIONS.items()}
-
-
-def default() -> Recipe:
-    """The first of them, with the usual metric."""
-    return next(iter(options(METRIC, 0.0).values()))
+AUTO = "auto"  # what the default is called: rampion/training/automatic.py
 
 
 def recipe_named(name: str, form: Form | None = None, **settings: Any) -> Recipe:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -20,10 +20,11 @@ from rampion.store.candidates import Candidates
 from rampion.store.features import Weights
 from rampion.store.text import Texts
 from rampion.store.units import Units, spread
+from rampion.training.automatic import Automatic
 from rampion.training.inputs import GivenReferences, Lists, judge, references_for, runs_of, segments_of
 from rampion.training.loop import Held, Record, Round, absorbed, ignore, learn, standing
 from rampion.training.policies import Merge, policy_named
-from rampion.training.recipes import Recipe, options
+from rampion.training.recipes import Recipe
 from rampion.training.sharded import sharded
 from rampion.training.tuned import HeldOut, Tuned
 from rampion.training.validation import (
@@ -82,15 +83,16 @@ class Task:
 
     def choose(self, metric: str, record: Record = ignore, folds: int | None = None) -> Tuned:
         """Tune by the recipe that serves best on lists held out, or keep a simple choice that surely beats it."""
-        batch = self.lists.batch(metric, 1.0)
-        able = options(metric, spread(batch.stakes.costs, batch.stakes.bounds))
         base = self._baselines(metric, folds or FOLDS)
+        batch = self.lists.in_units(base.ground.batch, self.lists.units)
+        ways = Automatic(metric, replace(batch, stakes=batch.priced(1.0)), self.lists.units.inward(self.start.vector))
         if base.ground.parts.folds < 2:
-            label, recipe = next(iter(able.items()))
-            return self.proven(replace(self.tune(recipe, record), choice=label))
-        validation = self._validation(base, able)
-        tuned = replace(self.tune(able[validation.learnt], record), choice=validation.answer)
-        if validation.answer not in able:
+            label = next(iter(ways.options))
+            return self.proven(replace(self.tune(ways.recipe, record, by=partial(ways.learn, label)), choice=label))
+        validation = validated(base, batch, {label: partial(ways.learnt, label) for label in ways.options})
+        by = partial(ways.learn, validation.learnt)
+        tuned = replace(self.tune(ways.recipe, record, by=by), choice=validation.answer)
+        if validation.answer not in ways.options:
             tuned = self._settled(tuned, validation.weights(self.start))
         return self.proven(tuned) if self.dev else replace(tuned, held=validation.figures())
 
@@ -145,8 +147,9 @@ class Task:
         shards: int | None = None,
         executor: str | Coordinator | None = None,
         room: FilePath | None = None,
+        by: InUnits | None = None,
     ) -> Tuned:
-        """Tune weights by a recipe; the arguments are those of `tune`."""
+        """Tune weights by a recipe, or by what learns in its place; the other arguments are those of `tune`."""
         start = self.start
         if recipe.base == "listed" and start.vector.any():
             raise RecipeError(
@@ -163,7 +166,7 @@ class Task:
             view = self._view(recipe, batch, held)
             if shards and shards > 1:
                 view = view._replace(batch=stack.enter_context(sharded(view.batch, shards, executor or "local", room)))
-            last = view.learn(start, choice)
+            last = view.learn(start, choice, by)
         weights = choice.best if recipe.keep == "dev" and choice.best is not None else last
         vectors = [at.vector for at in (start, weights, last)]
         length = float(np.linalg.norm(start.vector))
@@ -202,6 +205,9 @@ def _learnt(view: _View, start: Weights, alpha: float, batch: Batch) -> Reals:
         return inside.vector
 
 
+InUnits = Callable[[Batch, Record, Held | None], Reals]  # lists in units in, and who is told; weights in units out
+
+
 class _View(NamedTuple):
     """What a recipe sees of the lists, and how weights go there and back."""
 
@@ -210,8 +216,8 @@ class _View(NamedTuple):
     held: Held | None
     units: Units | None
 
-    def learn(self, start: Weights, record: Record) -> Weights:
-        """The weights of raw features that the recipe learns."""
+    def learn(self, start: Weights, record: Record, by: InUnits | None = None) -> Weights:
+        """The weights of raw features that the recipe learns, or what learns in its place."""
         if self.units is None:
             return learn(self.recipe, self.batch, start, start, record, held=self.held)
         units, features = self.units, start.features
@@ -219,6 +225,8 @@ class _View(NamedTuple):
         def tell(row: Round, weights: Weights) -> None:
             record(row, Weights(features, units.outward(weights.vector)))
 
+        if by is not None:
+            return Weights(features, units.outward(by(self.batch, tell, self.held)))
         inside = Weights(features, units.inward(start.vector))
         found = learn(self.recipe, self.batch, inside, inside, tell, held=self.held)
         return Weights(features, units.outward(found.vector))

@@ -1,0 +1,192 @@
+"""What `tune` does without a recipe: the mean of a few fits, some of which are held near a simple choice.
+
+Few lists say little, and then it matters what weights are pulled to. Where the listed order, or the initial weights,
+can be said in the features, fits are pulled to that. Elsewhere some are pulled to 0, and others to the best single
+feature. Their mean is the first option; others must surely beat it in the folds (benchmarks/board).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from rampion.arrays import Reals
+from rampion.errors import TuningError
+from rampion.losses.contrast import MODEL
+from rampion.metrics.judging import Batch
+from rampion.protocols import Loss
+from rampion.store.features import Weights
+from rampion.store.units import spread
+from rampion.training.loop import Held, Record, ignore, learn
+from rampion.training.recipes import METRIC, RECIPES, Recipe
+from rampion.training.validation import Ground, Parts, axes, best_single
+
+STAKE = 5.0  # the typical difference of costs in a list that fits learn with, and of the scores that pull them
+KNOWN = 0.8  # the share of the listed order's variance that features must say
+FEW = 20  # lists that the best single feature counts as much as
+STEPS = 100  # of conjugate gradients
+ZERO, NEAR, SINGLE = "", "near", "single"  # what a fit is pulled to: 0, what was known before, the best single feature
+
+
+class Fit(NamedTuple):
+    """A recipe of the table with a strength of L2, and what that pulls to."""
+
+    name: str
+    l2: float
+    anchor: str = ZERO
+
+    def recipe(self, metric: str, alpha: float) -> Recipe:
+        return RECIPES[self.name].set(metric=metric, alpha=alpha, l2=self.l2)
+
+
+RAMP, STRONG_RAMP, LOG, STRONG_LOG = (Fit(name, l2) for name in ("soft-ramp3", "oracle-log") for l2 in (1.0, 10.0))
+OPTIONS: dict[str, tuple[Fit, ...]] = {
+    "mean of fits": (RAMP, LOG, RAMP._replace(anchor=SINGLE), STRONG_LOG._replace(anchor=SINGLE)),
+    "soft-ramp3, l2 1": (RAMP,),
+    "oracle-log, l2 1": (LOG,),
+    "oracle-log, l2 10": (STRONG_LOG,),
+    "oracle-log, l2 10, near the best single feature": (STRONG_LOG._replace(anchor=SINGLE),),
+}
+ORDERED: dict[str, tuple[Fit, ...]] = {
+    "soft-ramp3, l2 10, near {}": (STRONG_RAMP._replace(anchor=NEAR),),
+    "mean of fits near {}": (STRONG_RAMP._replace(anchor=NEAR), STRONG_LOG._replace(anchor=NEAR)),
+    "soft-ramp3, l2 1, near {}": (RAMP._replace(anchor=NEAR),),
+    "oracle-log, l2 1, near {}": (LOG._replace(anchor=NEAR),),
+}
+
+
+def default() -> Recipe:
+    """The first recipe of the default, where nothing is known of the lists."""
+    return RAMP.recipe(METRIC, STAKE)
+
+
+class Automatic:
+    """The options of the default for some lists, and what each learns from all of them or from a part.
+
+    Lists and weights are in units. What folds have in common is made once: the listed order as weights needs no label.
+    """
+
+    def __init__(self, metric: str, seen: Batch, start: Reals) -> None:
+        typical = spread(seen.stakes.costs, seen.stakes.bounds)
+        self.metric, self.alpha = metric, STAKE / typical if typical > 0 else STAKE
+        self.start, self.features = start, seen.candidates.features
+        self.near = scaled(start if start.any() else listed_weights(seen), seen)
+        known = "the initial weights" if start.any() else "the listed order"
+        rows = {row.format(known): fits for row, fits in ORDERED.items()} if self.near.any() else OPTIONS
+        self.options: Mapping[str, tuple[Fit, ...]] = rows
+        self._last: tuple[Batch, Batch, dict[Fit, Reals]] | None = None
+
+    @property
+    def recipe(self) -> Recipe:
+        """That of the first fit."""
+        return next(iter(self.options.values()))[0].recipe(self.metric, self.alpha).stepwise
+
+    def learn(self, label: str, batch: Batch, record: Record = ignore, held: Held | None = None) -> Reals:
+        """What an option learns; the first fit's rounds are told. Fits count by their directions alone."""
+        if self._last is None or self._last[0] is not batch or record is not ignore:
+            self._last = batch, replace(batch, stakes=batch.priced(self.alpha)), {}
+        _, priced, known = self._last
+        fits, total, size = self.options[label], np.zeros(len(self.start)), 0.0
+        for fit in fits:
+            if fit not in known:
+                known[fit] = self._fitted(fit, priced, ignore if known else record, held)
+            share = min(1.0, FEW / len(priced.candidates)) if fit.anchor == SINGLE and len(fits) > 1 else 1.0
+            size += share
+            total += share * scaled(known[fit], priced)
+        if not total.any():
+            raise TuningError("training ended with all weights zero; give more lists, or other initial weights")
+        return total / size
+
+    def learnt(self, label: str, batch: Batch) -> Reals:
+        """The same; where nothing is learnt, the initial weights."""
+        try:
+            return self.learn(label, batch)
+        except TuningError:
+            return self.start
+
+    def _fitted(self, fit: Fit, batch: Batch, record: Record, held: Held | None) -> Reals:
+        """Where a fit learns nothing it is what it is pulled to."""
+        recipe = fit.recipe(self.metric, self.alpha).stepwise
+        anchor = self._anchor(fit, batch, recipe.loss)
+        there = Weights(self.features, anchor)
+        try:
+            return learn(recipe, batch, there, there, record, held=held).vector
+        except TuningError:
+            return anchor
+
+    def _anchor(self, fit: Fit, batch: Batch, loss: Loss) -> Reals:
+        if fit.anchor == SINGLE:
+            return single_weights(loss, batch)
+        if fit.anchor == NEAR and (self.start.any() or helps(batch, self.near)):
+            return self.near
+        return np.zeros(len(self.start))
+
+
+def scaled(weights: Reals, batch: Batch) -> Reals:
+    """The weights with a typical difference of scores within lists."""
+    typical = spread(batch.candidates.score(weights), batch.stakes.bounds)
+    return weights * (STAKE / typical) if typical > 0 else np.zeros(len(weights))
+
+
+def helps(batch: Batch, weights: Reals) -> bool:
+    """Whether the first candidates by these weights score more than the last ones."""
+    ground, scores = Ground(batch, Parts.of(batch.candidates.segments, 0, None)), batch.candidates.score(weights)
+    first, last = (ground.height(MODEL.picks(batch.stakes, sign * scores)) for sign in (1.0, -1.0))
+    return first > last
+
+
+def single_weights(loss: Loss, batch: Batch) -> Reals:
+    """The best single feature by itself, with the weight of least loss; 0 without features that differ."""
+    from scipy.optimize import minimize_scalar
+
+    ground = Ground(batch, Parts.of(batch.candidates.segments, 0, None))
+    weights, best = np.zeros(len(batch.candidates.features)), best_single(ground, ground.single(axes(batch)))
+    if best is not None:
+        weights[best.feature] = best.sign
+        scores = batch.candidates.score(weights)
+        found = minimize_scalar(
+            lambda t: loss.slopes(batch.stakes, t * scores)[0] + t * t / 20, bounds=(0.0, 4 * STAKE), method="bounded"
+        )
+        weights *= found.x
+    return weights
+
+
+def listed_weights(batch: Batch) -> Reals:
+    """Weights whose scores are like the decoder's, or fall with the place in the list; 0 if features cannot say it.
+
+    They are those of least squares within lists, with a little L2, by conjugate gradients. How much they say is
+    counted against the number of features, so that many features and few lists prove nothing.
+    """
+    candidates = batch.candidates
+    lengths = np.diff(candidates.bounds)
+    owners, sizes = np.repeat(np.arange(len(lengths)), lengths), np.maximum(lengths, 1)
+
+    def centred(values: Reals) -> Reals:
+        return values - (np.bincount(owners, values, len(lengths)) / sizes)[owners]
+
+    wanted = candidates.scores
+    if not np.isfinite(wanted).all() or not spread(wanted, candidates.bounds):
+        wanted = -np.concatenate([np.arange(length, dtype=np.float64) for length in lengths])
+    wanted = centred(wanted)
+    variance = float(np.square(wanted).sum())
+    weights = np.zeros(len(candidates.features))
+    if not variance:
+        return weights
+    wanted *= np.sqrt(len(wanted) / variance)
+    left = candidates.gather(wanted)
+    apart = len(wanted) - int(np.count_nonzero(lengths))
+    free = apart - int(np.count_nonzero(left))
+    way, size = left.copy(), float(left @ left)
+    for _ in range(STEPS):
+        if size <= 1e-12:
+            break
+        bent = candidates.gather(centred(candidates.score(way))) + way
+        step = size / float(way @ bent)
+        weights, left = weights + step * way, left - step * bent
+        size, before = float(left @ left), size
+        way = left + size / before * way
+    unsaid = float(np.square(wanted - centred(candidates.score(weights))).mean())
+    return weights if free > 0 and 1 - unsaid * apart / free >= KNOWN else np.zeros(len(weights))
