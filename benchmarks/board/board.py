@@ -1,16 +1,18 @@
 """The board: recipes, baselines and peers on many lists, held out; what `rampion tune` does by default follows from it.
 
     python benchmarks/board/board.py [--gsm8k FILE] [--bible DIR] [--nbest DIR] [--sizes 20,50,200,0] [--draws 10]
-        [--recipes all] [--made all] [--peers all] [--out FILE.md]
+        [--recipes all] [--made all] [--peers all] [--out FILE.md] [--keep FILE.json]
 
 Of each list so many segments are drawn to learn from, and all others judge; 0 is four fifths. A row has the mean over
 the draws, and the CPU seconds of a draw. Lists that are made here need no files. The others: solutions of GSM8K
-problems, a row each; a folder with reference files test.en.0 to .3; and one with n-best lists and theirs.
+problems, a row each; a folder with reference files test.en.0 to .3; and one with n-best lists and theirs. With --keep,
+what is done stands in a file, and a board that was stopped goes on.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -111,12 +113,19 @@ def main(arguments: Sequence[str] | None = None) -> Any:
     parser.add_argument("--made", default="all")
     parser.add_argument("--peers", default="all")
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--keep", type=Path)
     asked = parser.parse_args(arguments)
     ways, text = choosers(asked), []
+    kept = json.loads(asked.keep.read_text("utf-8")) if asked.keep and asked.keep.exists() else {}
     for row in rows(asked):
         cells = []
         for size in map(int, asked.sizes.split(",")):
-            learnt, found = raced(row, size, asked.draws, ways)
+            key = f"{row.name}, {size}, {asked.draws}, {','.join(ways)}"
+            if key not in kept:
+                kept[key] = raced(row, size, asked.draws, ways)
+                if asked.keep:
+                    asked.keep.write_text(json.dumps(kept), "utf-8")
+            learnt, found = kept[key]
             cells.append((f"{row.name}, {learnt}", found))
             sys.stderr.write(f"{row.name}, {learnt} segments\n")
         text.append(table(cells, list(ways)))

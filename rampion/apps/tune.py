@@ -99,10 +99,7 @@ def settings_of(given: Sequence[str] | None, metric: str | None, target: str | N
 
 
 MERGE = "merge"
-WEIGHTS = (
-    "the segments have weights: all figures count them, and so do mert and expected BLEU; other recipes learn from "
-    "all segments alike"
-)
+WEIGHTS = "the segments have weights: learning and all figures count them"
 ROSE = 0.05  # a share by which the loss may end above its first round: it counts without L2
 
 

@@ -99,6 +99,7 @@ class Sided(Loss):
         up, down = self.stances(stakes)
         values, slopes = np.empty(len(stakes.bounds) - 1), np.empty(len(scores))
         _kernels.contrast(scores, up, down, stakes.bounds, np.empty(stakes.longest), values, slopes)
+        values, slopes = stakes.weighted(values, slopes)
         return float(values.sum()), slopes
 
 

@@ -24,18 +24,22 @@ SEGMENTS = 4096  # segments of a thread's piece of work
 
 
 class Sums(NamedTuple):
-    """Sums over some lists: of E_p[cost] and of H(p); the number of lists with candidates, and of all lists."""
+    """Sums over some lists: of E_p[cost] and of H(p); how many lists have candidates, and how many there are.
+
+    A list that has a weight counts so many times.
+    """
 
     costs: float
     entropies: float
-    filled: int
-    lists: int
+    filled: float
+    lists: float
 
     @classmethod
     def joined(cls, parts: Iterable[Self]) -> Self:
         """The sums over the lists of all parts, added in the order of the parts."""
         costs = entropies = 0.0
-        filled = lists = 0
+        filled: float = 0
+        lists: float = 0
         for part in parts:
             costs, entropies = costs + part.costs, entropies + part.entropies
             filled, lists = filled + part.filled, lists + part.lists
@@ -78,7 +82,12 @@ class Expectation(Loss):
     def sums(self, stakes: Stakes, scores: Reals) -> tuple[Sums, Reals]:
         """The sums over the lists of `stakes`, and the slopes of the sum of E_p[cost] - warmth H(p)."""
         means, entropies, slopes = self.expect(stakes, scores, self.entropic)
-        return Sums(float(means.sum()), float(entropies.sum()), stakes.filled, len(means)), slopes
+        weights = stakes.weights
+        if weights is None:
+            return Sums(float(means.sum()), float(entropies.sum()), stakes.filled, len(means)), slopes
+        means, slopes = stakes.weighted(means, slopes)
+        filled = float(weights[np.diff(stakes.bounds) > 0].sum())
+        return Sums(float(means.sum()), float((weights * entropies).sum()), filled, float(weights.sum())), slopes
 
     @property
     def entropic(self) -> float:

@@ -27,20 +27,24 @@ class Drawn(Loss):
 
     better: Picks
     worse: Picks
+    weights: Reals | None = None  # of pairs: those of their segments
     smooth = True
 
     def slopes(self, stakes: Stakes, scores: Reals) -> tuple[float, Reals]:
-        value, pulls = logistic(scores[self.better] - scores[self.worse])
+        value, pulls = logistic(scores[self.better] - scores[self.worse], self.weights)
         slopes = np.zeros(len(scores))
         slopes -= np.bincount(self.worse, pulls, len(scores))
         slopes += np.bincount(self.better, pulls, len(scores))
         return value, slopes
 
 
-def logistic(gaps: Reals) -> tuple[float, Reals]:
+def logistic(gaps: Reals, weights: Reals | None = None) -> tuple[float, Reals]:
     """The loss of pairs by their gaps, and its derivatives."""
     losses = np.logaddexp(0.0, -gaps)
-    return 2.0 * float(losses.sum()), 2.0 * np.expm1(-losses)
+    slopes = 2.0 * np.expm1(-losses)
+    if weights is None:
+        return 2.0 * float(losses.sum()), slopes
+    return 2.0 * float((weights * losses).sum()), weights * slopes
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +79,8 @@ class Pairs(Loss):
         better, worse = np.empty((2, segments, self.kept), np.int64)
         _kernels.pairs(stakes.costs, stakes.bounds, key, self.draws, self.margin, gaps, counts, better, worse)
         filled = np.arange(self.kept) < counts[:, np.newaxis]
-        return Drawn(better[filled], worse[filled])
+        weights = None if stakes.weights is None else np.repeat(stakes.weights, counts)
+        return Drawn(better[filled], worse[filled], weights)
 
     def slopes(self, stakes: Stakes, scores: Reals) -> tuple[float, Reals]:
         """The loss and the slopes for the pairs of the first round."""

@@ -24,11 +24,12 @@ REACHED = "reached"  # the metric column that marks candidates as good as a refe
 
 @dataclass(frozen=True, eq=False)
 class Stakes:
-    """Where the lists begin, the cost of every candidate, and which candidates reach a reference."""
+    """Where lists begin and how much they count, what every candidate costs, and which candidates reach a reference."""
 
     bounds: NDArray[np.int64]
     costs: Reals
     reached: NDArray[np.bool_]
+    weights: Reals | None = None  # of segments; None if all count alike
 
     @cached_property
     def longest(self) -> int:
@@ -39,6 +40,12 @@ class Stakes:
     def filled(self) -> int:
         """The number of segments that have candidates."""
         return int(np.count_nonzero(np.diff(self.bounds)))
+
+    def weighted(self, values: Reals, slopes: Reals) -> tuple[Reals, Reals]:
+        """A number of every segment and one of every candidate, each times the segment's weight."""
+        if self.weights is None:
+            return values, slopes
+        return values * self.weights, slopes * np.repeat(self.weights, np.diff(self.bounds))
 
 
 def unjudged(candidates: Candidates) -> Stakes:
@@ -105,7 +112,8 @@ class Batch:
         lengths = np.diff(self.stakes.bounds)[segments]
         firsts = self.stakes.bounds[:-1][segments] - candidates.bounds[:-1]
         rows = np.arange(candidates.size) + np.repeat(firsts, lengths)
-        stakes = Stakes(candidates.bounds, self.stakes.costs[rows], self.stakes.reached[rows])
+        weights = None if self.stakes.weights is None else self.stakes.weights[segments]
+        stakes = Stakes(candidates.bounds, self.stakes.costs[rows], self.stakes.reached[rows], weights)
         offset = None if self.offset is None else self.offset[rows]
         return replace(
             self, candidates=candidates, statistics=self.statistics[rows], stakes=stakes, offset=offset, forms=Forms()
@@ -113,10 +121,15 @@ class Batch:
 
     def priced(self, alpha: float) -> Stakes:
         """The stakes with the costs of another alpha."""
-        weights, statistics = weights_of(self.candidates), self.statistics
-        if weights is not None:
-            statistics = statistics / np.where(weights > 0, weights, 1.0)[:, np.newaxis]
-        return replace(self.stakes, costs=costs(self.metric, statistics, alpha))
+        return replace(self.stakes, costs=costs(self.metric, self.unweighted, alpha))
+
+    @property
+    def unweighted(self) -> NDArray[Any]:
+        """The statistics as if all segments counted alike."""
+        weights = weights_of(self.candidates)
+        if weights is None:
+            return self.statistics
+        return np.asarray(self.statistics / np.where(weights > 0, weights, 1.0)[:, np.newaxis])
 
     def upon(self, offset: Reals) -> Self:
         """The same candidates with a further fixed part of their scores."""
@@ -148,6 +161,7 @@ class Judge:
         stakes = Stakes(candidates.bounds, prices, reached)
         if (weights := weights_of(candidates)) is not None:
             statistics = statistics * weights[:, np.newaxis]
+            stakes = replace(stakes, weights=candidates.segment_weights)
         return Batch(candidates, statistics, stakes, self.metric, totals(candidates) if self.listed else None)
 
     def references_of(self, candidates: Candidates) -> References:

@@ -33,7 +33,11 @@ class CorpusScore(Loss):
     scope = "corpus"
 
     def slopes(self, stakes: Stakes, scores: Reals) -> tuple[float, Reals]:
-        return float(stakes.costs[MODEL.picks(stakes, scores)].sum()), np.zeros(len(scores))
+        picks = MODEL.picks(stakes, scores)
+        costs = stakes.costs[picks]
+        if stakes.weights is not None:
+            costs = costs * stakes.weights[np.diff(stakes.bounds) > 0]
+        return float(costs.sum()), np.zeros(len(scores))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from rampion.errors import RecipeError
 from rampion.losses.contrast import Contrast
 from rampion.metrics import Bleu
 from rampion.metrics.judging import Batch
+from rampion.optim.solvers import visits
 from rampion.protocols import Loss, Solver, Watch
 from rampion.store.lists import Scratch
 
@@ -57,15 +58,16 @@ class BatchMira(Solver[Batch, Reals]):
             raise RecipeError("BatchMira takes no fixed part of the scores; use the recipe mira-sentence")
         contrast, lists = cast(Contrast, loss), batch.candidates.lists
         tilts = -contrast.up.tilt, -contrast.down.tilt, 1.0 if self.background == "hope" else 0.0
-        statistics = np.ascontiguousarray(batch.statistics, np.float64)
+        statistics = np.ascontiguousarray(batch.unweighted, np.float64)
         background, weights, total = np.ones(statistics.shape[1]), weights.copy(), np.zeros(len(weights))
         work = Scratch.of(lists)
         shuffle, segments = np.random.default_rng(self.seed), len(lists.bounds) - 1
-        mean = weights
+        mean, visited = weights, 0
         for epoch in range(self.epochs):
-            order, step = shuffle.permutation(segments), (self.cap, self.decay)
-            _kernels.mira(lists, order, statistics, tilts, step, background, weights, total, work)
-            mean = total / ((epoch + 1) * max(1, segments))
+            order = visits(shuffle.permutation(segments), batch.stakes.weights, shuffle)
+            _kernels.mira(lists, order, statistics, tilts, (self.cap, self.decay), background, weights, total, work)
+            visited += len(order)
+            mean = total / max(1, visited)
             if watch:
                 watch(epoch + 1, mean)
         return mean

@@ -66,12 +66,15 @@ class Pro(Solver[Batch, Reals]):
         across = apart.T.tocsr()
         fixed = 0.0 if batch.offset is None else batch.offset[pairs.better] - batch.offset[pairs.worse]
         pulls = logistic(apart @ start[used] + fixed)[1]
+        bends = -pulls * (1 + pulls / 2)
+        if pairs.weights is not None:
+            bends *= pairs.weights
         squares = csr_array((np.square(across.data), across.indices, across.indptr), shape=across.shape)
-        units = 1 / np.sqrt(squares @ (-pulls * (1 + pulls / 2)) + max(self.l2, LEAST))
+        units = 1 / np.sqrt(squares @ bends + max(self.l2, LEAST))
 
         def value(scaled: Reals) -> tuple[float, Reals]:
             weights = units * scaled
-            loss, slopes = logistic(apart @ weights + fixed)
+            loss, slopes = logistic(apart @ weights + fixed, pairs.weights)
             gradient = units * (across @ slopes + self.l2 * weights)
             return loss + self.l2 / 2 * float(np.square(weights).sum()), gradient
 

@@ -78,14 +78,17 @@ class Descent(Solver[Batch, Reals]):
         cap, curvature = cast(Pace, self.update).cap, cast(Pace, self.update).curvature
         lists = batch.candidates.lists
         segments = np.arange(len(lists.bounds) - 1)
-        decay = cap * self.l2 / max(1, len(segments)) if self.l2 else 0.0
+        weights_of, often = batch.stakes.weights, float(len(segments))
+        if weights_of is not None:
+            often = float(weights_of.sum())
+        decay = cap * self.l2 / max(1.0, often) if self.l2 else 0.0
         if decay >= 1:
             raise RecipeError(f"the L2 pull of one step is {decay:g} of the way back; use a smaller rate or l2")
         movement = weights - origin
         total = np.zeros(len(weights) if self.averaged else 0)
         answer = weights
         work = Scratch.of(lists)
-        shuffle = np.random.default_rng(self.seed)
+        shuffle = np.random.default_rng(self.seed or 0)
         pace = cap, curvature, decay
 
         def visit(order: Order, movement: Reals, pace: Steps) -> None:
@@ -95,13 +98,15 @@ class Descent(Solver[Batch, Reals]):
             value = loss.slopes(batch.stakes, batch.scores(origin + movement))[0]
             return value + self.l2 / 2 * float(np.square(movement).sum())
 
+        visited = 0
         for epoch in range(self.epochs):
-            order = segments if self.seed is None else shuffle.permutation(segments)
+            order = visits(segments if self.seed is None else shuffle.permutation(segments), weights_of, shuffle)
+            visited += len(order)
             if self.careful:
                 movement, pace = _braked(partial(visit, order), height, movement, pace)
             else:
                 visit(order, movement, pace)
-            answer = origin + (total / ((epoch + 1) * max(1, len(segments))) if self.averaged else movement)
+            answer = origin + (total / max(1, visited) if self.averaged else movement)
             if watch:
                 watch(epoch + 1, answer)
         return answer
@@ -123,6 +128,16 @@ class Descent(Solver[Batch, Reals]):
             if watch:
                 watch(epoch + 1, weights)
         return weights
+
+
+def visits(order: Order, weights: Reals | None, random: np.random.Generator) -> Order:
+    """An epoch's visits: a segment of weight 2 is visited twice in succession, one of 2.5 twice or three times."""
+    if weights is None:
+        return order
+    often = np.floor(weights[order])
+    between = np.flatnonzero(weights[order] > often)
+    often[between] += random.random(len(between)) < (weights[order] - often)[between]
+    return np.repeat(order, often.astype(np.int64))
 
 
 def _braked(

@@ -110,5 +110,6 @@ def rows_of_frame(
         metrics={name: table.numbers(name)[order] for name in metrics},
         fields={role: Coded.from_strings(table.shown(name)).take(order) for role, name in fields.items()},
     )
+    told = gaps.weights_told(rows)
     [rows], notices = gaps.filled([rows], names, frozenset(features))
-    return rows, notices
+    return rows, [*told, *notices]

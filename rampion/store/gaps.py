@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rampion.arrays import Offsets, Reals, ends
+from rampion.errors import InputError
 from rampion.store.lists import LARGEST_COUNT
 from rampion.store.names import Names
 from rampion.store.rows import Rows
@@ -67,6 +68,29 @@ def floored(runs: list[Rows], names: Names) -> tuple[list[Rows], list[str]]:
         return runs, []
     rows, notices = filled(runs, names, frozenset())
     return rows, [notice for notice in notices if "-inf" in notice]
+
+
+def weights_told(rows: Rows) -> list[str]:
+    """What is to be said of the weights of segments; refuse other things than one number of 0 or more for each."""
+    if "weight" not in rows.fields:
+        return []
+    said = rows.fields["weight"]
+    firsts = np.repeat(rows.bounds[:-1], np.diff(rows.bounds))
+    for i in np.flatnonzero(said.codes != said.codes[firsts])[:1].tolist():
+        segment = rows.segments[int(np.searchsorted(rows.bounds, i, "right")) - 1]
+        raise InputError(f"segment {segment} has two weights; give all its candidates the same")
+    for value in said.values:
+        try:
+            weight = float(value or 1)
+        except ValueError:
+            weight = np.nan
+        if not 0 <= weight < np.inf:
+            raise InputError(f"the weight of a segment is {value[:60]!r}; expected a number of 0 or more")
+    filled = rows.bounds[:-1][np.diff(rows.bounds) > 0]
+    without = np.array([not value for value in said.values], np.bool_)[said.codes[filled]]
+    if not without.any():
+        return []
+    return [f"{int(without.sum())} of {len(filled)} segments have no weight, and count 1"]
 
 
 def imputed(bounds: Offsets, column: Reals) -> tuple[Reals, NDArray[np.bool_]]:

@@ -116,6 +116,7 @@ class Builder:
         self.local = list[tuple[str, int]]()  # labels and sizes by the number of their first value
         self.flat = self.program = False
         self.count = self.at = 0
+        self.told: list[str] = []  # of the last rows' weights
         self.order = np.zeros(0, np.int64)  # of the last rows: which candidate of the records comes to which place
         self._clear()
 
@@ -385,6 +386,7 @@ class Builder:
                 raise WrongError(
                     f"segment {rows.segments[owners[i]]} has two {role}s; give all its candidates the same{other}"
                 )
+        self.told = gaps.weights_told(rows)
         self._clear()
         return rows
 
@@ -440,7 +442,10 @@ class Builder:
 
     def notices(self) -> list[str]:
         """What a reader has understood or left aside, a sentence each."""
-        found, texts = [], {name for name, kind in self.kinds.items() if kind.others >= max(kind.numbers, 1)}
+        found, texts = (
+            list(self.told),
+            {name for name, kind in self.kinds.items() if kind.others >= max(kind.numbers, 1)},
+        )
         empty = {name for name, kind in self.kinds.items() if not kind.numbers and not kind.others}
         if self.flat:
             roles = {name: role for name, role in (self.guesses | self.given).items() if role and role != "drop"}

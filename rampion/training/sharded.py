@@ -178,6 +178,8 @@ def sharded(
     batch: Batch, shards: int, executor: str | Coordinator = "local", room: FilePath | None = None
 ) -> Iterator[Sharded]:
     """The batch in shards that an executor's workers have; in a room they last until all is done, and go on."""
+    if batch.stakes.weights is not None:
+        raise RecipeError("shards do not know the weights of segments; learn without shards, or without the weights")
     with ExitStack() as stack:
         if isinstance(executor, str):
             workers, patience, size = named(executor)

@@ -32,7 +32,7 @@ TRUE = np.array([1.0, -2.0, 0.5])
 
 
 def records(random, segments=20, k=6, totals=None, useless=0, order=None):
-    """Lists with three features and useless ones; in the order of some weights, or by chance, with scores or without."""
+    """Lists with three features and useless ones; in the order of some weights or not, with scores or without."""
     found = []
     for s in range(segments):
         values = random.normal(size=(k, 3 + useless))
