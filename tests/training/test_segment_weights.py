@@ -14,7 +14,9 @@ from rampion.losses.table import LOSSES
 from rampion.optim.solvers import visits
 from rampion.store.candidates import Candidates
 from rampion.training.recipes import recipes_of
-from rampion.training.tuning import Task, pick, tune
+from rampion.training.reranking import pick
+from rampion.training.task import Task
+from rampion.training.tuning import tune
 
 METRIC = "metric:right"
 RECIPES = recipes_of("lists")
