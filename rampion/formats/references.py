@@ -15,6 +15,7 @@ from rampion.store.records import WrongError, references_in, segment_id
 from rampion.store.text import References, Texts
 
 _NUMBER = re.compile(r"\d{1,18}")
+_FEATURES = re.compile(r" \|\|\| \S+[=:] ?[-+]?[.\d]")  # of a candidate
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +111,7 @@ def _labelled(path: FilePath) -> dict[str, list[str]]:
         identity, bar, reference = text.partition("|||")
         if not bar or not identity.strip():
             raise FormatError.at(shown(path), line, f"{text[:60]!r} is no reference; expected 'id ||| text'")
-        if " ||| " in f"{reference} ":
+        if _FEATURES.search(reference):
             raise FormatError.at(
                 shown(path), line, f"{text[:60]!r} is a line of an n-best list; references are 'id ||| text'"
             )
