@@ -1,11 +1,11 @@
 """From parallel text to a system with learnt features, in stages. What the folder holds already stays.
 
 system/            word alignment, blocks, language model
-dense/seed-N/      MERT of the fourteen real-valued features on dev, a run a seed; the first is the base
+dense/seed-N/      tuning of the fourteen real-valued features on dev, by MERT, a run a seed; the first is the base
 lists/N.store      lists of a stretch of the training text, decoded with what the rest of the text gives (Folds)
 learnt.bin         weights of sparse features, learnt from these lists by expected BLEU on top of the base
 learnt.blocks      the blocks with these weights, and those that blocks share, in columns of their own
-tuned/seed-N/      MERT of the fourteen features and these columns
+tuned/seed-N/      tuning of the fourteen features and these columns
 weights.txt        those of the first run, to decode with
 results.json       what every step is worth on dev and test
 """
@@ -50,6 +50,7 @@ from rampion.runs.lock import owned
 from rampion.store.features import Features, Weights
 from rampion.store.text import Texts
 from rampion.training.inputs import judge
+from rampion.training.policies import Fixed
 from rampion.training.pooled import Part, Pool, Tied, volume
 from rampion.training.recipes import Recipe, looped, recipe_named
 
@@ -155,6 +156,15 @@ class LearnTask:
             raise RecipeError(f"{self.recipe} does not learn by expected BLEU; choose a recipe called xbleu-…")
         return found
 
+    def tuned(self) -> Recipe:
+        """The recipe that tunes on dev."""
+        found = recipe_named(self.tuner, "lists")
+        if isinstance(found.policy, Fixed):
+            raise RecipeError(
+                f"--tuner {self.tuner}: learns from fixed lists; choose mert, rampion, pro or another loop"
+            )
+        return looped(found).set(k=WIDTH, iterations=self.iterations)
+
     def asked(self) -> dict[str, object]:
         """What the folder remembers of the options."""
         names = (
@@ -171,12 +181,13 @@ class LearnTask:
             "iterations",
         )
         told: dict[str, object] = {name: getattr(self, name) for name in names}
-        return told | {name: getattr(self, name) for name in ("seeds", "beam", "options", "pair", "threads")}
+        return told | {name: getattr(self, name) for name in ("seeds", "tuner", "beam", "options", "pair", "threads")}
 
 
 def learn(task: LearnTask, say: Say) -> Results:
     """All stages, and what they are worth."""
     task.chosen()
+    task.tuned()
     columns_of(task.features)
     with owned(task.out, note):
         folder = RunFolder.resume(task.out.absolute(), task.asked(), (), {"learn": "expected BLEU"}, FREE)
@@ -259,12 +270,17 @@ class Course:
         return self.runs(self.base, self.base.initial, DENSE)
 
     def runs(self, decoder: BlockDecoder, start: Weights, name: str) -> list[Found]:
-        recipe = looped(recipe_named(self.task.tuner)).set(k=WIDTH, iterations=self.task.iterations)
+        """A run of the tuner for each seed; one, if it draws no random numbers."""
+        recipe = self.task.tuned()
+        seeded, seeds = recipe.settings().get("seed") is not None, seeds_of(self.task.seeds)
         prints = decoder.fingerprint
         return [
-            best_of(recipe.set(seed=seed), decoder, prints, self.dev, start, self.out / name / f"seed-{seed}")
-            for seed in seeds_of(self.task.seeds)
-        ]
+            best_of(
+                recipe.set(seed=seed) if seeded else recipe,
+                decoder, prints, self.dev, start, self.out / name / f"seed-{seed}",
+            )
+            for seed in (seeds if seeded else seeds[:1])
+        ]  # fmt: skip
 
     # Lists of the training text
 

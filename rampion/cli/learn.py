@@ -43,6 +43,7 @@ def learn(
     order: opt.Order = 4,
     iterations: opt.Iterations = 8,
     seeds: opt.SomeSeeds = "1,2,3",
+    tuner: opt.Tuner = "mert",
     beam: opt.Beam = None,
     options: opt.BlockOptions = None,
     pair: opt.Pair = None,
@@ -51,10 +52,10 @@ def learn(
 ) -> None:
     """Build a translation system whose blocks carry features learnt from the whole training text.
 
-    It aligns words, extracts blocks, estimates a language model and tunes fourteen features with MERT. Then it decodes
+    It aligns words, extracts blocks, estimates a language model and tunes fourteen features (--tuner). Then it decodes
     the training text, each stretch with what the other stretches give. From these lists it learns weights of sparse
     features by expected BLEU. The rate, the regulariser and the number of steps are those that are best on the last
-    stretch. The weights become columns of the blocks, and MERT tunes again. A stopped run goes on where it was.
+    stretch. The weights become columns of the blocks, and all is tuned again. A stopped run goes on where it was.
 
     The table at the end compares each step with dense tuning, on dev and test; several seeds are runs of MERT.
     """
@@ -63,8 +64,8 @@ def learn(
 
     task = learning.LearnTask(
         corpus=corpus, out=out, features=features, recipe=recipe, settings=set_ or [], parts=parts, pairs=pairs, k=k,
-        least=in_lists, shared=shared, order=order, iterations=iterations, seeds=seeds, beam=beam or 100,
-        options=options or 20, pair=pair, threads=threads or processors(),
+        least=in_lists, shared=shared, order=order, iterations=iterations, seeds=seeds, tuner=tuner,
+        beam=beam or 100, options=options or 20, pair=pair, threads=threads or processors(),
     )  # fmt: skip
     found = learning.learn(task, console.note)
     if as_json:

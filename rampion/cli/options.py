@@ -380,6 +380,10 @@ Stretches = Annotated[
 InLists = Annotated[
     int, Option("--in-lists", min=1, metavar="N", help="Learn the features that at least N lists have.")
 ]
+Tuner = Annotated[
+    str,
+    Option("--tuner", metavar="NAME", help="The recipe that tunes on dev, before and after.", autocompletion=_recipes),
+]
 SharedWeights = Annotated[
     bool,
     Option(

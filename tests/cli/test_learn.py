@@ -114,12 +114,24 @@ def test_the_command_that_is_printed_translates_as_the_table_says(corpus, done, 
     assert "bleu" in scored.lower()
 
 
+@pytest.mark.slow
+def test_a_tuner_without_random_numbers_runs_once(corpus, tmp_path):
+    told = json.loads(
+        good("learn", corpus, "--out", tmp_path, *SMALL, "--tuner", "rampion", "--alone", "--threads", 1, "--json")
+    )
+    assert told["course"]["groups"] == 0
+    assert [path.name for path in (tmp_path / "dense").iterdir()] == ["seed-1"]
+    assert [path.name for path in (tmp_path / "tuned").iterdir()] == ["seed-1"]
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [
         (["--features", "word"], "W2 cannot be condensed"),
         (["--features", "fourteen"], "fourteen cannot be condensed"),
         (["--recipe", "rampion"], "does not learn by expected BLEU"),
+        (["--tuner", "xbleu-rprop"], "--tuner xbleu-rprop: learns from fixed lists; choose mert, rampion, pro"),
+        (["--tuner", "nothing"], "no recipe 'nothing'"),
         (["--recipe", "nothing"], "no recipe 'nothing'"),
         (["--parts", "2", "--pairs", "1"], "1 sentence pairs of 300 cannot be cut into 2 parts"),
     ],
