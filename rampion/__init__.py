@@ -42,11 +42,13 @@ Names are loaded when first used, so that `import rampion` costs nothing.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
+TYPE_CHECKING = False  # checkers take it for true; typing itself would take longer than all of this
 if TYPE_CHECKING:
+    from typing import Any
+
     from rampion.analysis.comparison import Compared as Compared
     from rampion.analysis.comparison import Comparison as Comparison
     from rampion.analysis.comparison import compare as compare

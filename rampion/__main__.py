@@ -1,13 +1,17 @@
 """python -m rampion, and the command rampion."""
 
-from rampion import signals
+from rampion import interruption
 
 
 def main() -> None:
     """Import the command line and run it; Ctrl-C, also while it is being imported, ends in one line."""
-    signals.occupy()
-    signals.watch()
+    heard = interruption.heed()
+    from rampion import signals
+
     try:
+        signals.occupy()
+        if heard:
+            signals.watch()
         from rampion import cli
 
         cli.main()

@@ -15,23 +15,23 @@ import time
 from contextlib import suppress
 from types import FrameType
 
-INTERRUPTED = 130
+from rampion.interruption import INTERRUPTED as INTERRUPTED
+from rampion.interruption import LINE
+
 GRACE = 0.6  # seconds that the process has to end by itself
 UNFINISHED = set[str]()  # files and folders that are being written, under their temporary names
 _TOLD = threading.Event()
 
 
 def watch() -> None:
-    """From now on Ctrl-C ends this process in one line; not if whoever started it made it deaf to Ctrl-C."""
-    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        return
+    """From now on Ctrl-C ends this process in one line, when what is being written is removed."""
     ear, mouth = os.pipe()
     if sys.platform != "win32":
         os.set_blocking(mouth, False)
     signal.set_wakeup_fd(mouth, warn_on_full_buffer=False)
-    signal.signal(signal.SIGINT, _once)
     sys.unraisablehook = _unraisable
     threading.Thread(target=_end, args=(ear,), daemon=True).start()
+    signal.signal(signal.SIGINT, _once)  # last: it may strike at once
 
 
 def tell() -> None:
@@ -39,7 +39,7 @@ def tell() -> None:
     if not _TOLD.is_set():
         _TOLD.set()
         with suppress(OSError):
-            os.write(2, b"rampion: interrupted; files that stood before are whole\n")
+            os.write(2, LINE)
 
 
 def remove(path: str) -> None:

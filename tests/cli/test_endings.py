@@ -34,7 +34,7 @@ def interrupted(process, moment):
     return process.returncode, err, time.monotonic() - begun
 
 
-@pytest.mark.parametrize("module", ["rampion.cli", "numpy", "rampion.apps.score", "rampion.metrics"])
+@pytest.mark.parametrize("module", ["rampion.signals", "rampion.cli", "numpy", "rampion.apps.score", "rampion.metrics"])
 def test_ctrl_c_while_importing(task, module, tmp_path):
     """The import of this module takes half a minute."""
     (tmp_path / "sitecustomize.py").write_text(f"""

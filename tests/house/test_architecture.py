@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 # A package imports only from itself, from rows above its own, and from its own row.
 FLOW = (
-    "arrays schema threads timing console signals typed system",
+    "arrays schema threads timing console interruption signals typed system",
     "store",
     "formats metrics",
     "losses executors",
