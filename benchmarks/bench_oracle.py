@@ -73,7 +73,7 @@ def case(count: int, references: int) -> Case:
 def seconds(kernel: Callable[..., int], search: Oracle, batch: Case) -> tuple[float, int]:
     """CPU time of one call, and how many words it appended."""
     count = len(batch[0].bounds) - 1
-    limits = Limits(search.beam, search.best, *search.reordering, BREVITIES.index(search.brevity))
+    limits = Limits(search.beam, search.best, *search.reordering[:2], BREVITIES.index(search.brevity))
     lengths = np.diff(batch[2].target_bounds)[batch[1].blocks]
     letters = np.concatenate([[0], np.cumsum(lengths)])
     call = partial(kernel, *batch, limits, 0, count)

@@ -273,6 +273,7 @@ class BlockDecoder:
             jumps=self.blocks.jumps,
             single=single,
             pair=pair,
+            within_limit=self.settings.limit > 0,
         )
 
     def batch(self, segments: Texts, first: int, last: int) -> Batch:

@@ -15,7 +15,7 @@ from rampion.decoder.features.templates import leaving
 from rampion.decoder.models.blocks import COLUMNS, IDENTITY, LEARNT
 from rampion.decoder.models.options import Derivations, Graph
 from rampion.decoder.search.kbest import kbest
-from rampion.decoder.search.states import DISCONTINUOUS, MONOTONE, ORIENTATION, Reordering, State
+from rampion.decoder.search.states import DISCONTINUOUS, MONOTONE, turned
 
 from rampion.arrays import chained
 from rampion.sets.records import Weighing
@@ -45,13 +45,8 @@ class Built(NamedTuple):
 
 def orientations(steps: Sequence[Step]) -> list[str]:
     """The orientation of every step: R, L or N."""
-    state, letters = State(), []
-    anything = Reordering(10**9, adjacent_swaps=True)
-    for step in steps:
-        move = state.move(step.start, step.end, anything)
-        letters.append("?" if move is None else LETTERS[ORIENTATION[move]])
-        state = state.after(step.start, step.end)
-    return letters
+    spans = [(0, 0), *((step.start, step.end) for step in steps)]
+    return [LETTERS[turned(*span, *last, 0).orientation] for last, span in pairwise(spans)]
 
 
 def told(

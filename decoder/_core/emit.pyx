@@ -1,14 +1,15 @@
 """The features and the words of derivations: their binary features as keys, their real-valued ones, and their texts.
 
-A derivation is walked block by block in target order. The move of a block follows from where it lies, where the last
-one lay, and how far the furthest of them reached (moves.pxd). The last block takes part until the next one is known.
+A derivation is walked block by block in target order. How a block moves follows from where it lies, where the last one
+lay, and how many of the words between the two are covered (moves.pxd). The last block takes part until the next one is
+known.
 
 Twin: decoder/_reference/emit.py
 """
 
 from rampion._core.types cimport byte_t, id_t, key_t, real, row_t, small_t
 
-from .moves cimport backward_of, forward_of, move_of
+from .moves cimport backward_of, between, forward_of, kind_of
 from .templates cimport USER, block_keys, join_keys, jump_of, leave_keys, move_keys, room, source_keys, user_keys
 from .spell cimport put
 
@@ -37,6 +38,22 @@ cdef enum:
     LEARNT_FORE = 26
 
 
+cdef inline row_t covered_between(
+    const id_t[::1] steps, const int[::1] starts, const int[::1] ends, row_t first, row_t step,
+) except? -1 nogil:
+    """How many words between the block of a step and the one before it are covered by steps from `first` on."""
+    cdef row_t start, end, found = 0, i
+    if step == first or starts[steps[step]] == ends[steps[step - 1]]:
+        return 0
+    start, end = ends[steps[step - 1]], starts[steps[step]]
+    if end < start:
+        start, end = ends[steps[step]], starts[steps[step - 1]]
+    for i in range(first, step - 1):
+        if starts[steps[i]] >= start and ends[steps[i]] <= end:
+            found += ends[steps[i]] - starts[steps[i]]
+    return found
+
+
 def feature_keys(sentences, options, blocks, extras, key_t mask, derivations, row_t done, row_t[::1] bounds,
                  key_t[::1] keys):  # OUT bounds, keys
     """Write the keys of every derivation from `done` on, keys[bounds[d]:bounds[d + 1]]; return how many are done.
@@ -53,15 +70,15 @@ def feature_keys(sentences, options, blocks, extras, key_t mask, derivations, ro
     cdef const row_t[::1] sentence_bounds = sentences.bounds, step_bounds = derivations.step_bounds
     cdef const row_t[::1] derivation_bounds = derivations.bounds, firsts = extras.firsts, lasts = extras.lasts
     cdef const key_t[::1] fired = extras.keys
-    cdef row_t s, d, i, at, first, length, start, end, last_start, last_end, free, block, last, p, q, t, u, need
-    cdef int move
+    cdef row_t s, d, i, at, first, length, start, end, last_start, last_end, covered, block, last, p, q, t, u, need
+    cdef int kind
     cdef bint full = False
     with nogil:
         for s in range(sentence_bounds.shape[0] - 1):
             first, length = sentence_bounds[s], sentence_bounds[s + 1] - sentence_bounds[s]
             for d in range(max(done, derivation_bounds[s]), derivation_bounds[s + 1]):
                 at = bounds[d]
-                last_start, last_end, free, last = 0, 0, 0, BOUNDARY
+                last_start, last_end, last = 0, 0, BOUNDARY
                 for i in range(step_bounds[d], step_bounds[d + 1]):
                     start, end, block = starts[steps[i]], ends[steps[i]], option_blocks[steps[i]]
                     p, q, t, u = sources[last], sources[block], targets[last], targets[block]
@@ -71,10 +88,11 @@ def feature_keys(sentences, options, blocks, extras, key_t mask, derivations, ro
                     if at + need + 1 > keys.shape[0]:
                         full = True
                         break
-                    move = move_of(free, last_start, last_end, start)
+                    covered = covered_between(steps, starts, ends, step_bounds[d], i)
+                    kind = kind_of(last_start, last_end, start, end, covered)
                     if last != BOUNDARY:
-                        at = leave_keys(mask, last, forward_of(move), keys, at)
-                    at = source_keys(mask, p, q, jump_of(move, start - last_end),
+                        at = leave_keys(mask, last, forward_of(last_end, start, covered), keys, at)
+                    at = source_keys(mask, p, q, jump_of(kind, between(last_start, last_end, start, end)),
                                      words[first + last_end - 1] if last != BOUNDARY else START, words[first + start],
                                      keys, at)
                     at = join_keys(mask, t, u, target_words, target_bounds[t], target_bounds[t + 1], target_bounds[u],
@@ -82,8 +100,8 @@ def feature_keys(sentences, options, blocks, extras, key_t mask, derivations, ro
                     at = block_keys(mask, block, u, source_words, source_bounds[q], source_bounds[q + 1],
                                     target_words, target_bounds[u], target_bounds[u + 1], keys, at)
                     at = user_keys(mask, block, firsts, lasts, fired, keys, at)
-                    at = move_keys(mask, block, move, keys, at)
-                    last_start, last_end, free, last = start, end, max(free, end), block
+                    at = move_keys(mask, block, kind, keys, at)
+                    last_start, last_end, last = start, end, block
                 if full:
                     break
                 if last != BOUNDARY:
@@ -96,11 +114,11 @@ def feature_keys(sentences, options, blocks, extras, key_t mask, derivations, ro
 
 
 cdef inline int add_block(
-    const small_t[:, ::1] columns, const small_t[:, ::1] rates, row_t option, row_t block, row_t last, int move,
-    real[:, ::1] values, row_t d,  # OUT
+    const small_t[:, ::1] columns, const small_t[:, ::1] rates, row_t option, row_t block, row_t last,
+    int back, int fore, real[:, ::1] values, row_t d,  # OUT values
 ) except -1 nogil:
-    """Add the columns of a block that comes by this move, and those that the move adds to the last block."""
-    cdef row_t column, back = backward_of(move), fore = forward_of(move)
+    """Add the columns of a block that comes so, and those of the last block as it turns so."""
+    cdef row_t column
     for column in range(RATES):
         values[d, column] += rates[option, column] if rates.shape[0] else columns[block, column]
     for column in range(RATES, BACK):
@@ -163,22 +181,23 @@ def dense_values(sentences, options, blocks, jumps, logs, derivations, real[:, :
     cdef const row_t[::1] sentence_bounds = sentences.bounds, step_bounds = derivations.step_bounds
     cdef const row_t[::1] derivation_bounds = derivations.bounds, target_bounds = blocks.target_bounds
     cdef const real[::1] given = logs
-    cdef row_t s, d, i, w = 0, first, length, start, last_start, last_end, free, block, last, target
+    cdef row_t s, d, i, w = 0, first, length, start, end, last_start, last_end, covered, block, last, target
     with nogil:
         for s in range(sentence_bounds.shape[0] - 1):
             first, length = sentence_bounds[s], sentence_bounds[s + 1] - sentence_bounds[s]
             for d in range(derivation_bounds[s], derivation_bounds[s + 1]):
                 values[d, :] = 0.0
-                last_start, last_end, free, last = 0, 0, 0, BOUNDARY
+                last_start, last_end, last = 0, 0, BOUNDARY
                 for i in range(step_bounds[d], step_bounds[d + 1]):
-                    start, block = starts[steps[i]], option_blocks[steps[i]]
-                    target = targets[block]
-                    add_block(columns, rates, steps[i], block, last, move_of(free, last_start, last_end, start), values,
-                              d)
+                    start, end, block = starts[steps[i]], ends[steps[i]], option_blocks[steps[i]]
+                    target, covered = targets[block], covered_between(steps, starts, ends, step_bounds[d], i)
+                    add_block(columns, rates, steps[i], block, last,
+                              backward_of(kind_of(last_start, last_end, start, end, covered)),
+                              forward_of(last_end, start, covered), values, d)
                     add_jump(out, into, words[first + last_end - 1] if last != BOUNDARY else START,
                              words[first + start], start - last_end, values, d)
                     w = add_words(given, w, target_bounds[target + 1] - target_bounds[target], values, d)
-                    last_start, last_end, free, last = start, ends[steps[i]], max(free, ends[steps[i]]), block
+                    last_start, last_end, last = start, end, block
                 if last != BOUNDARY:
                     add_end(columns, last, 0 if last_end == length else 2, values, d)
                 if given.shape[0]:

@@ -5,21 +5,24 @@ fires however it comes, and what it fires by each kind of move.
 Twin: decoder/_reference/model.py
 """
 
+from libc.math cimport INFINITY
+
 from rampion._core.keys cimport mixed, rampion_high, slot_t
 from rampion._core.types cimport byte_t, id_t, key_t, real, row_t, small_t
 
 from .lm cimport Gram, Past, Word, forget, predict
-from .moves cimport CLOSE, OPEN, STEP
+from .moves cimport CLOSE, KINDS, OPEN, STEP, TURNS, backward_of
 from .sieve cimport sieve, weight_of
 from .templates cimport block_keys, leave_keys, move_keys, room
 
 cdef enum:
-    KINDS = 4
+    MOVES = 4  # kinds of moves that know what must follow
     BACK = 5  # the first columns of BackM, … and ForeM, …
     FORE = 8
     LEARNT = 11  # the first column that condensing adds
     AGAIN = 10  # how far behind BackM, … ForeD the same stand once more, learnt
-    RUNS = 5  # of keys, a block: what it fires however it comes, and what it does by each kind of move
+    RUNS = 9  # of keys, a block: what it fires however it comes, by each kind of move, and as the next block turns
+    LEAVE = 6  # the first of the latter
 
 cdef struct model_t:
     key_t mask
@@ -27,11 +30,6 @@ cdef struct model_t:
     real first, rest     # weights of the language model: of the first word of a block, and of others
     row_t past           # words of its state
     bint learnt          # whether the blocks have the columns that condensing adds
-
-
-cdef inline row_t backward_column(row_t kind) except? -1 nogil:
-    """BackM, BackS or BackD of the columns."""
-    return BACK + (0 if kind == STEP or kind == CLOSE else 2 if kind == OPEN else 1)
 
 
 cdef inline int forward_by(row_t kind) except? -1 nogil:
@@ -58,15 +56,17 @@ cdef inline bint add_keys(
     """Write RUNS of keys of block b, from marks[run] to each of the next marks; whether there is room."""
     cdef row_t s = sources[b], t = targets[b], kind, at = marks[run]
     if at + room(source_bounds[s + 1] - source_bounds[s],
-                 target_bounds[t + 1] - target_bounds[t]) + 3 * KINDS > keys.shape[0]:
+                 target_bounds[t + 1] - target_bounds[t]) + 2 * KINDS + TURNS > keys.shape[0]:
         return False
     at = block_keys(mask, b, t, source_words, source_bounds[s], source_bounds[s + 1],
                     target_words, target_bounds[t], target_bounds[t + 1], keys, at)
     marks[run + 1] = at
     for kind in range(KINDS):
         at = move_keys(mask, b, <int> kind, keys, at)
-        at = leave_keys(mask, b, forward_by(kind), keys, at)
         marks[run + 2 + kind] = at
+    for kind in range(TURNS):
+        at = leave_keys(mask, b, <int> kind, keys, at)
+        marks[run + LEAVE + 1 + kind] = at
     return True
 
 
@@ -114,15 +114,44 @@ cdef inline int score_moves(
     real[:, ::1] local,  # OUT
 ) except -1 nogil:
     """What a block brings by each kind of move: the total however it comes, and what the move adds."""
-    cdef row_t kind, back, fore
-    for kind in range(KINDS):
-        back, fore = backward_column(kind), FORE + forward_by(kind)
+    cdef row_t kind, back, fore, leave
+    for kind in range(MOVES):
+        back, fore, leave = BACK + backward_of(<int> kind), FORE + forward_by(kind), run + LEAVE + forward_by(kind)
         local[b, kind] = total + (
             weight_of(slots, keys, homes, marks[run + 1 + kind], marks[run + 2 + kind])
+            + weight_of(slots, keys, homes, marks[leave], marks[leave + 1])
             + columns[back] * values[b, back] + columns[fore] * values[b, fore])
         if m.learnt:
             local[b, kind] += (columns[back + AGAIN] * values[b, back + AGAIN]
                                + columns[fore + AGAIN] * values[b, fore + AGAIN])
+    return 0
+
+
+cdef inline int score_turns(
+    model_t m, row_t b, row_t run, real total, const slot_t[::1] slots, const key_t[::1] keys,
+    const row_t[::1] homes, const row_t[::1] marks, const real[::1] columns, const small_t[:, ::1] values,
+    real[:, ::1] local, real[:, ::1] leaves,  # OUT
+) except -1 nogil:
+    """The same where a block does not know what must follow: it brings the best that may, and leaves what others lack.
+    """
+    cdef row_t kind, turn, back, fore
+    cdef real ahead = -INFINITY
+    for turn in range(TURNS):
+        fore = FORE + turn
+        leaves[b, turn] = (weight_of(slots, keys, homes, marks[run + LEAVE + turn], marks[run + LEAVE + 1 + turn])
+                           + columns[fore] * values[b, fore])
+        if m.learnt:
+            leaves[b, turn] += columns[fore + AGAIN] * values[b, fore + AGAIN]
+        ahead = max(ahead, leaves[b, turn])
+    for turn in range(TURNS):
+        leaves[b, turn] -= ahead
+    for kind in range(KINDS):
+        back = BACK + backward_of(<int> kind)
+        local[b, kind] = total + (
+            weight_of(slots, keys, homes, marks[run + 1 + kind], marks[run + 2 + kind])
+            + columns[back] * values[b, back] + ahead)
+        if m.learnt:
+            local[b, kind] += columns[back + AGAIN] * values[b, back + AGAIN]
     return 0
 
 
@@ -132,6 +161,8 @@ def assess(const id_t[::1] asked, row_t start, blocks, model, work, real[:, ::1]
     local[b, k] is what block b brings when it comes by move k, whatever stands beside it: P1, P5, W1, W3, T1, T2
     inside, its columns, one block, its words, and the language model on them by themselves; P2, H1 and
     orientation by the move; H2 by the move that must follow. Columns of a condensed set count like what they sum up.
+
+    A model with leaves does not know that move: local has the best one in it, leaves[b, t] what turn t lacks of it.
     """
     # Longer than most, because half of its lines unpack arrays.
     cdef const id_t[::1] sources = blocks.sources, targets = blocks.targets
@@ -146,6 +177,7 @@ def assess(const id_t[::1] asked, row_t start, blocks, model, work, real[:, ::1]
     cdef const id_t[::1] spoken = model.spoken
     cdef Past[::1] ends = model.ends, states = work.states
     cdef real[::1] heads = model.heads
+    cdef real[:, ::1] leaves = model.leaves
     cdef key_t[::1] keys = work.keys
     cdef row_t[::1] homes = work.homes, marks = work.marks
     cdef id_t[::1] batch = work.batch
@@ -177,6 +209,9 @@ def assess(const id_t[::1] asked, row_t start, blocks, model, work, real[:, ::1]
                 total = score_alone(m, b, RUNS * i, high - low, slots, keys, homes, marks, columns, values)
                 if spoken.shape[0] > 0:
                     total += score_words(m, b, unigrams, grams, spoken, target_words, low, high, states, heads, ends)
-                score_moves(m, b, RUNS * i, total, slots, keys, homes, marks, columns, values, local)
+                if leaves.shape[0] > 0:
+                    score_turns(m, b, RUNS * i, total, slots, keys, homes, marks, columns, values, local, leaves)
+                else:
+                    score_moves(m, b, RUNS * i, total, slots, keys, homes, marks, columns, values, local)
             start = next
     return start

@@ -4,7 +4,7 @@ A node is a hypothesis, or several that no feature can distinguish from now on: 
 what the templates can see of the last block, and its history what the language model can. Nodes of one state are a
 group, best first. An edge is a way to come from one node to another by one option.
 
-A grid is the nodes of one group times the options of one span: rows and columns of cells, each of which may become an
+A row is a node, and what it scores once it is known how the next block turns. A grid is the nodes of one group times the options of one span: rows and columns of cells, each of which may become an
 edge. While a stack is filled, cells are tried: a try is an edge whose `next` is its grid, and then the try into the
 same node that was met before. Options are numbered within their sentence from 1 on; 0 is the boundary.
 """
@@ -31,13 +31,15 @@ cdef struct frame_t:  # what holds for one sentence
     row_t past             # words of a history
     bint fluent            # whether there is a language model
     # How far to look
-    row_t reach, kinds     # words of a gap; moves that there are: 1 without gaps, 4 with them
+    row_t reach, kinds     # words of a gap; moves that there are: 1 without gaps, 4 with them, 5 within a limit
+    row_t limit, turns     # of distortion, or 0; orders of rows: 3 within a limit, as the next block may turn, else 1
     bint adjacent
     row_t beam, pops
     real slack
 
 cdef packed struct node_t:  # NODE
-    real score   # of the best derivation that leads here; what its state makes certain of the next move is in it
+    real score   # of the best derivation that leads here; what its state makes certain of the next move is in it, or
+                 # the best that the next move may bring
     real rank    # score and an estimate of what the rest will bring
     key_t state  # as `packed` has it
     key_t look   # what the templates can see of the last block
@@ -63,12 +65,13 @@ cdef packed struct grid_t:  # GRID
     real future   # the estimate of what the rest will bring
     real base     # both
     key_t state   # after the option
-    row_t first   # rows: the nodes of a group
+    row_t first   # rows: the nodes of a group in the order of this turn
     row_t last
     row_t choice  # columns: the options of a span by what they bring, best first
     row_t end
     row_t group
     id_t phrase   # the source phrase of the span
+    id_t turn     # where the span lies, seen from the last block: M, S, D; 0 without a limit
 
 cdef packed struct option_t:  # OPTION
     key_t look   # see node_t
@@ -83,6 +86,20 @@ cdef packed struct option_t:  # OPTION
 cdef inline key_t packed(row_t free, row_t gap, row_t start, row_t end) except? 0 nogil:
     """A state in 40 bits: sentences have less than 1024 words."""
     return <key_t> free << 30 | <key_t> (gap + 1) << 20 | <key_t> start << 10 | <key_t> end
+
+
+cdef inline key_t packed_window(row_t free, key_t words, row_t start, row_t end) except? 0 nogil:
+    """A state within a limit: bit i of the 34 `words` says whether word free + i is covered."""
+    return <key_t> free << 54 | words << 20 | <key_t> start << 10 | <key_t> end
+
+
+cdef inline row_t open_of(key_t state) except? -1 nogil:
+    """The first word that is not covered, of a state within a limit."""
+    return <row_t> (state >> 54)
+
+
+cdef inline key_t words_of(key_t state) except? 0 nogil:
+    return state >> 20 & ((<key_t> 1 << 34) - 1)
 
 
 cdef inline row_t free_of(key_t state) except? -1 nogil:

@@ -5,6 +5,7 @@ from libc.math cimport INFINITY
 from rampion._core.types cimport id_t, real, row_t
 
 from .lm cimport Past
+from .moves cimport TURNS
 from .search cimport FULL, NOTHING, edge_t, frame_t, group_t, node_t, option_t
 
 cdef enum:
@@ -135,6 +136,29 @@ cdef inline bint add_nodes(
         groups[made.groups - 1].last = node + 1
     made.nodes += kept
     return True
+
+
+cdef inline int add_rows(
+    frame_t f, row_t first, const made_t* made, const group_t[::1] groups, const node_t[::1] nodes,
+    const real[::1] leaving, real[::1] rows, id_t[::1] row_nodes,  # OUT
+) except -1 nogil:
+    """The rows of the groups from `first` on, for each turn; best first, the earlier node of equals."""
+    cdef row_t group, turn, at, place, base
+    cdef real score
+    for group in range(first, made.groups):
+        for turn in range(f.turns):
+            base = turn * nodes.shape[0]
+            for at in range(groups[group].first, groups[group].last):
+                score, place = nodes[at].score, base + at
+                if f.limit > 0:
+                    score += leaving[TURNS * <row_t> nodes[at].option + turn]
+                    while place > base + groups[group].first and rows[place - 1] < score:
+                        rows[place] = rows[place - 1]
+                        row_nodes[place] = row_nodes[place - 1]
+                        place -= 1
+                rows[place] = score
+                row_nodes[place] = <id_t> at
+    return 0
 
 
 cdef inline row_t insert(row_t newest, const edge_t[::1] tries, edge_t[::1] edges, row_t first, row_t[::1] turns,

@@ -1,14 +1,15 @@
 """What is known of a sentence's options before the search.
 
 Of each option, what its neighbours will see of it (`describe`); and for each span and move its options by what they
-bring, the best first, hence also the best that the words from any place on can bring (`rank_options`).
+bring, the best first, hence also the best that the words from any place on can bring (`rank_options`). Within a limit
+also the best that gaps can bring (`measure_gaps`), and which options differ by what they leave (`tell_apart`).
 """
 
 from libc.math cimport INFINITY
 
 from rampion._core.types cimport id_t, key_t, real, row_t, small_t
 
-from .moves cimport FILL
+from .moves cimport FILL, TURNS
 from .search cimport BOUNDARY, frame_t, option_t
 from .templates cimport P3, W3, W4
 
@@ -81,7 +82,8 @@ cdef inline int rank_options(
 ) except -1 nogil:
     """Fill in gains and choices, span by span for each kind of move; what the words from a place on can bring at best.
 
-    fills holds what the options of a span bring at best when they fill a gap; -inf where there are none.
+    fills holds what the options of a span bring at best when they fill a gap, within a limit however they come; -inf
+    where there are none.
     """
     cdef row_t start, size, span, low, high, kind
     cdef real best
@@ -99,6 +101,57 @@ cdef inline int rank_options(
             for kind in range(f.kinds):
                 rank_span(f, local, columns, values, rates, blocks, low, high, kind, gains, choices)
                 best = max(best, gains[kind * f.options + low])
-            fills[span] = gains[(f.kinds - 1 if f.kinds == 1 else <row_t> FILL) * f.options + low]
+            fills[span] = best if f.limit > 0 or f.kinds == 1 else gains[<row_t> FILL * f.options + low]
             rest[start] = max(rest[start], best + rest[start + size])
+    return 0
+
+
+cdef inline int measure_gaps(frame_t f, const real[::1] fills, real[::1] gaps) except -1 nogil:
+    """Fill in what gaps bring at best: gaps[start * limit + n] is that of the n words from `start` on."""
+    cdef row_t start, size, first
+    for start in range(f.words, -1, -1):
+        gaps[start * f.limit] = 0.0
+        for size in range(1, min(f.limit - 1, f.words - start) + 1):
+            gaps[start * f.limit + size] = -INFINITY
+            for first in range(1, min(size, f.longest) + 1):
+                gaps[start * f.limit + size] = max(
+                    gaps[start * f.limit + size],
+                    fills[start * f.longest + first - 1] + gaps[(start + first) * f.limit + size - first])
+    return 0
+
+
+cdef inline bint leave_alike(const real[::1] leaving, row_t a, row_t b) except? -1 nogil:
+    """Whether the next block will find no difference between leaving either option."""
+    cdef row_t turn
+    for turn in range(TURNS):
+        if leaving[TURNS * a + turn] != leaving[TURNS * b + turn]:
+            return False
+    return True
+
+
+cdef inline int tell_apart(
+    frame_t f, const real[:, ::1] leaves, option_t[::1] options, real[::1] leaving, id_t[::1] seats, key_t[::1] looks,
+) except -1 nogil:
+    """Fill in what options leave; the look of each becomes the first option that looks the same and leaves the same.
+
+    seats is a table of options, empty before and after.
+    """
+    cdef row_t at, turn, seat, mask = 1
+    while mask < 2 * (f.options + 1):
+        mask *= 2
+    mask -= 1
+    for at in range(f.options + 1):
+        looks[at] = options[at].look
+        for turn in range(TURNS):
+            leaving[TURNS * at + turn] = leaves[options[at].block, turn] if at > 0 else 0.0
+    for at in range(f.options + 1):
+        seat = <row_t> (looks[at] * <key_t> 0x9E3779B97F4A7C15 >> 32) & mask
+        while seats[seat] != 0 and not (looks[seats[seat] - 1] == looks[at]
+                                        and leave_alike(leaving, <row_t> seats[seat] - 1, at)):
+            seat = (seat + 1) & mask
+        if seats[seat] == 0:
+            seats[seat] = <id_t> (at + 1)
+        options[at].look = seats[seat] - 1
+    for seat in range(mask + 1):
+        seats[seat] = 0
     return 0

@@ -12,9 +12,8 @@ from rampion._core.types cimport byte_t, id_t, key_t, real, row_t, small_t
 
 from .lm cimport Gram, NO_WORD, Past, Word, key_of, predict
 from .lm cimport home as gram_home
-from .moves cimport FILL, NO_GAP, OPEN, STEP
-from .search cimport (BATCH, FULL, START, edge_t, end_of, frame_t, free_of, gap_of, grid_t, group_t, node_t, option_t,
-                      start_of)
+from .moves cimport TURNS, between, kind_of
+from .search cimport BATCH, FULL, START, edge_t, end_of, frame_t, grid_t, group_t, node_t, option_t, start_of
 from .sieve cimport sieve, weight_of
 from .templates cimport join_keys, jump_of, source_keys
 
@@ -25,18 +24,19 @@ cdef inline int score_sources(
     key_t[::1] keys, row_t[::1] homes, row_t[::1] marks,
 ) except -1 nogil:
     """Score the source side of the first grids: P4, W2, and the jump from the last block to the new one."""
-    cdef row_t low = 0, g, at, start, last, word, jump, limit = out.shape[1] // 2
+    cdef row_t low = 0, g, at, start, end, first, last, word, jump, limit = out.shape[1] // 2
     cdef key_t state
-    cdef int move
+    cdef int kind
     while low < count:
         marks[0] = 0
         for g in range(low, min(low + BATCH, count)):
-            state, start = groups[grids[g].group].state, start_of(grids[g].state)
-            last, jump = end_of(state), start - end_of(state)
-            word = words[f.word + last - 1] if free_of(state) > 0 else START
-            move = FILL if gap_of(state) != NO_GAP else STEP if jump == 0 else OPEN
+            state, start, end = groups[grids[g].group].state, start_of(grids[g].state), end_of(grids[g].state)
+            first, last, jump = start_of(state), end_of(state), start - end_of(state)
+            word = words[f.word + last - 1] if last > 0 else START
+            kind = kind_of(first, last, start, end, 0)
             marks[g - low + 1] = source_keys(f.mask, groups[grids[g].group].phrase, grids[g].phrase,
-                                             jump_of(move, jump), word, words[f.word + start], keys, marks[g - low])
+                                             jump_of(kind, between(first, last, start, end)), word,
+                                             words[f.word + start], keys, marks[g - low])
             grids[g].source = -f.jump * (jump if jump > 0 else -jump)
             if out.shape[0] > 0:
                 at = min(max(jump, -limit), limit) + limit
@@ -46,6 +46,15 @@ cdef inline int score_sources(
             grids[g].source += weight_of(slots, keys, homes, marks[g - low], marks[g - low + 1])
             grids[g].base = grids[g].source + grids[g].future
         low += BATCH
+    return 0
+
+
+cdef inline int score_leaving(const grid_t[::1] grids, const node_t[::1] nodes, const real[::1] leaving,
+                              edge_t[::1] tries, row_t count) except -1 nogil:
+    """Add to the first tries what the last blocks lack as the new ones turn."""
+    cdef row_t e
+    for e in range(count):
+        tries[e].score += leaving[TURNS * <row_t> nodes[tries[e].origin].option + grids[tries[e].next].turn]
     return 0
 
 

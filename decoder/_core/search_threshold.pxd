@@ -1,6 +1,6 @@
 """Which cells to score: cube pruning without a queue.
 
-A cell promises base + node score + option gain. In every grid rows and columns are sorted, best first. So the cells
+A cell promises base + score of the row + option gain. In every grid rows and columns are sorted, best first. So the cells
 that promise a certain threshold at least are a staircase, which is walked in rows + columns steps (`reaching`). The
 threshold that about `pops` cells of all grids reach is sought by halving (`seek_bracket`), and the cells above it are
 listed (`take`). Where many cells promise the same, no threshold may fit: then those above the upper bound come first,
@@ -13,13 +13,13 @@ from libc.math cimport INFINITY
 
 from rampion._core.types cimport id_t, real, row_t
 
-from .search cimport FULL, edge_t, grid_t, node_t
+from .search cimport FULL, edge_t, grid_t
 
 cdef enum:
     HALVINGS = 40
 
 
-cdef inline row_t reaching(real least, row_t most, const grid_t[::1] grids, row_t count, const node_t[::1] nodes,
+cdef inline row_t reaching(real least, row_t most, const grid_t[::1] grids, row_t count, const real[::1] rows,
                            const real[::1] gains) except? -1 nogil:
     """How many cells promise at least so much; counting stops above `most`."""
     cdef row_t found = 0, g, i, end
@@ -27,7 +27,7 @@ cdef inline row_t reaching(real least, row_t most, const grid_t[::1] grids, row_
     for g in range(count):
         end = grids[g].end
         for i in range(grids[g].first, grids[g].last):
-            sofar = grids[g].base + nodes[i].score
+            sofar = grids[g].base + rows[i]
             while end > grids[g].choice and sofar + gains[end - 1] < least:
                 end -= 1
             if end == grids[g].choice:
@@ -38,7 +38,7 @@ cdef inline row_t reaching(real least, row_t most, const grid_t[::1] grids, row_
     return found
 
 
-cdef inline int seek_bracket(row_t pops, real slack, const grid_t[::1] grids, row_t count, const node_t[::1] nodes,
+cdef inline int seek_bracket(row_t pops, real slack, const grid_t[::1] grids, row_t count, const real[::1] rows,
                              const real[::1] gains, real[::1] bracket) except -1 nogil:
     """Find bracket[1], which about and at most `pops` cells reach, and bracket[0] below it, which as many or more do.
 
@@ -49,16 +49,16 @@ cdef inline int seek_bracket(row_t pops, real slack, const grid_t[::1] grids, ro
     cdef row_t g, total = 0, found
     for g in range(count):
         total += (grids[g].last - grids[g].first) * (grids[g].end - grids[g].choice)
-        top = max(top, (grids[g].base + nodes[grids[g].first].score) + gains[grids[g].choice])
+        top = max(top, (grids[g].base + rows[grids[g].first]) + gains[grids[g].choice])
     if total <= pops:
         bracket[0] = bracket[1] = -INFINITY
         return 0
-    if slack < INFINITY and reaching(top - slack, pops, grids, count, nodes, gains) <= pops:
+    if slack < INFINITY and reaching(top - slack, pops, grids, count, rows, gains) <= pops:
         bracket[0] = bracket[1] = top - slack
         return 0
     bracket[0], bracket[1] = top - bracket[2], top
     for _ in range(HALVINGS):
-        found = reaching(bracket[0], pops, grids, count, nodes, gains)
+        found = reaching(bracket[0], pops, grids, count, rows, gains)
         if found > pops:
             break
         bracket[1] = bracket[0]
@@ -69,7 +69,7 @@ cdef inline int seek_bracket(row_t pops, real slack, const grid_t[::1] grids, ro
         if bracket[0] == bracket[1]:
             break
         middle = 0.5 * bracket[0] + 0.5 * bracket[1]
-        found = reaching(middle, pops, grids, count, nodes, gains)
+        found = reaching(middle, pops, grids, count, rows, gains)
         if found > pops:
             bracket[0] = middle
         else:
@@ -81,15 +81,15 @@ cdef inline int seek_bracket(row_t pops, real slack, const grid_t[::1] grids, ro
 
 
 cdef inline row_t take(real least, real below, row_t most, const grid_t[::1] grids, row_t count,
-                       const node_t[::1] nodes, const real[::1] gains, const id_t[::1] choices, edge_t[::1] tries,
-                       row_t found) except? -1 nogil:
+                       const real[::1] rows, const id_t[::1] row_nodes, const real[::1] gains,
+                       const id_t[::1] choices, edge_t[::1] tries, row_t found) except? -1 nogil:
     """List the cells that promise from `least` to less than `below`, row by row, until there are `most`; or FULL."""
     cdef row_t g, i, j, end
     cdef real sofar
     for g in range(count):
         end = grids[g].end
         for i in range(grids[g].first, grids[g].last):
-            sofar = grids[g].base + nodes[i].score
+            sofar = grids[g].base + rows[i]
             while end > grids[g].choice and sofar + gains[end - 1] < least:
                 end -= 1
             if end == grids[g].choice:
@@ -103,6 +103,6 @@ cdef inline row_t take(real least, real below, row_t most, const grid_t[::1] gri
                     return FULL
                 tries[found].score = grids[g].source + gains[j]
                 tries[found].next = g
-                tries[found].origin, tries[found].option = <id_t> i, choices[j]
+                tries[found].origin, tries[found].option = row_nodes[i], choices[j]
                 found += 1
     return found

@@ -37,10 +37,10 @@ cdef inline key_t of_block(row_t template, row_t block, row_t code) except? 0 no
     return <key_t> (template + 1) << 59 | <key_t> block << 8 | <key_t> code
 
 
-cdef inline row_t jump_of(int move, row_t gap) except? -1 nogil:
+cdef inline row_t jump_of(int kind, row_t gap) except? -1 nogil:
     """The bucket of a jump: R 0, L 1, N over a gap of 1, 2, 3 or 4, more words: 2, 3, 4, 5."""
-    if orientation_of(move) < 2:
-        return orientation_of(move)
+    if orientation_of(kind) < 2:
+        return orientation_of(kind)
     return gap + 1 if gap < 4 else 4 if gap == 4 else 5
 
 
@@ -98,13 +98,13 @@ cdef inline row_t block_keys(
     return at
 
 
-cdef inline row_t move_keys(key_t mask, row_t block, int move, key_t[::1] keys, row_t at) except -1 nogil:
+cdef inline row_t move_keys(key_t mask, row_t block, int kind, key_t[::1] keys, row_t at) except -1 nogil:
     """P2, H1: how a block comes to its place."""
     if mask >> P2 & 1:
-        keys[at] = of_block(P2, block, orientation_of(move))
+        keys[at] = of_block(P2, block, orientation_of(kind))
         at += 1
     if mask >> H1 & 1:
-        keys[at] = of_block(H1, block, backward_of(move))
+        keys[at] = of_block(H1, block, backward_of(kind))
         at += 1
     return at
 

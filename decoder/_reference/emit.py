@@ -18,7 +18,7 @@ from rampion.decoder._reference.templates import (
     move_keys,
     source_keys,
 )
-from rampion.decoder.search.states import BACKWARD, CLOSE, FILL, FORWARD, OPEN, ORIENTATION, REOPEN, STEP
+from rampion.decoder.search.states import Turn, turned
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,24 +45,22 @@ class Step(NamedTuple):
     block: int
     start: int
     end: int
-    move: int
+    turn: Turn
+    between: int
 
 
 def walk(options: Options, derivations: Derivations, d: int) -> Iterator[Step]:
     """The blocks of derivation d in target order; a bag of blocks, which is none, has moves too, that mean nothing."""
-    last, last_start, last_end, free = BOUNDARY, 0, 0, 0
+    last, last_start, last_end = BOUNDARY, 0, 0
+    before: list[tuple[int, int]] = []
     for step in derivations.steps[derivations.step_bounds[d] : derivations.step_bounds[d + 1]].tolist():
         start, end, block = int(options.starts[step]), int(options.ends[step]), int(options.blocks[step])
-        if start == last_end:
-            move = STEP
-        elif start < last_start:
-            move = FILL
-        elif start == free:
-            move = CLOSE
-        else:
-            move = OPEN if last_end == free else REOPEN
-        yield Step(step, last, last_end, block, start, end, move)
-        last, last_start, last_end, free = block, start, end, max(free, end)
+        low, high = (last_end, start) if start >= last_end else (end, last_start)
+        covered = sum(there - here for here, there in before if here >= low and there <= high)
+        turn = turned(start, end, last_start, last_end, covered)
+        yield Step(step, last, last_end, block, start, end, turn, high - low)
+        last, last_start, last_end = block, start, end
+        before.append((start, end))
 
 
 def feature_keys(
@@ -89,19 +87,19 @@ def feature_keys(
             found: list[int] = []
             last = step = None
             for step in walk(options, derivations, d):
-                last, block, move = step.last, step.block, step.move
+                last, block, turn = step.last, step.block, step.turn
                 p, q, t, u = sources[last], sources[block], targets[last], targets[block]
                 before = START
                 if last != BOUNDARY:
-                    found += leave_keys(mask, last, FORWARD[move])
+                    found += leave_keys(mask, last, turn.forward)
                     before = words[first + step.last_end - 1]
-                jump = jump_of(ORIENTATION[move], step.start - step.last_end)
+                jump = jump_of(turn.orientation, step.between)
                 found += source_keys(mask, p, q, jump, before, words[first + step.start])
                 found += join_keys(mask, t, u, said[t], said[u])
                 found += block_keys(mask, block, u, heard[q], said[u])
                 if mask >> USER & 1:
                     found += fired[firsts[block] : lasts[block]]
-                found += move_keys(mask, block, ORIENTATION[move], BACKWARD[move])
+                found += move_keys(mask, block, turn.orientation, turn.backward)
             if step:
                 found += leave_keys(mask, step.block, 0 if step.end == end - first else 2)
             if bounds[d] + len(found) > len(keys):
@@ -135,16 +133,16 @@ def dense_values(
             row = [0.0] * (LEARNT_FORE + 3)
             step = None
             for step in walk(options, derivations, d):
-                back, fore = BACK + BACKWARD[step.move], FORE + FORWARD[step.move]
+                back, fore = BACK + step.turn.backward, FORE + step.turn.forward
                 for column in range(RATES):
                     row[column] += rates[step.option][column] if rates else columns[step.block][column]
                 for column in (*range(RATES, BACK), back):
                     row[column] += columns[step.block][column]
                 row[fore] += columns[step.last][fore]
                 if learnt:
-                    for column in (*range(LEARNT, LEARNT_BACK), LEARNT_BACK + BACKWARD[step.move]):
+                    for column in (*range(LEARNT, LEARNT_BACK), LEARNT_BACK + step.turn.backward):
                         row[column] += columns[step.block][column - BEHIND]
-                    column = LEARNT_FORE + FORWARD[step.move]
+                    column = LEARNT_FORE + step.turn.forward
                     row[column] += columns[step.last][column - BEHIND]
                 row[PHRASES] += 1.0
                 jump = step.start - step.last_end

@@ -9,18 +9,16 @@ from math import copysign
 from typing import TYPE_CHECKING, Any
 
 from rampion.decoder._reference import templates
+from rampion.decoder.search.states import TURNS
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 State = tuple[tuple[int, float], ...]
-KINDS = 4
 NO_WORD, START, LN10 = 0xFFFFFFFF, 1, 2.302585092994045684
-ORIENTATION = (0, 2, 1, 2)  # STEP, OPEN, FILL, CLOSE
-BACKWARD = (0, 2, 1, 0)
 LEARNT, AGAIN = 11, 10  # the first column that condensing adds; how far behind BackM, … ForeD these stand once more
-FORWARD = (0, 1, 2, 0)  # where the next block must lie, seen from one that comes so
+MUST = (0, 1, 2, 0)  # by STEP, OPEN, FILL, CLOSE: where the next block must lie, seen from one that comes so
 
 
 def weights_of(slots: Any) -> dict[int, float]:
@@ -101,6 +99,8 @@ def assess(
     local[b, k] is what block b brings when it comes by move k, whatever stands beside it: P1, P5, W1, W3, T1, T2
     inside, its columns, one block, its words, and the language model on them by themselves; P2, H1 and
     orientation by the move; H2 by the move that must follow. Columns of a condensed set count like what they sum up.
+
+    A model with leaves does not know that move: local has the best one in it, leaves[b, t] what turn t lacks of it.
     """
     weights, columns, fluency = weights_of(model.slots), model.columns.tolist(), Fluency(model)
     learnt = len(columns) > LEARNT
@@ -121,14 +121,43 @@ def assess(
             model.heads[b] = summed_up(logs[: fluency.past])
             for k, (word, backoff) in enumerate(state, b * fluency.past):
                 model.ends[k] = word, backoff
-        for kind in range(KINDS):
-            keys = templates.move_keys(model.mask, b, ORIENTATION[kind], BACKWARD[kind])
-            keys += templates.leave_keys(model.mask, b, FORWARD[kind])
-            back, fore = 5 + BACKWARD[kind], 8 + FORWARD[kind]
-            local[b, kind] = total + (
-                summed(weights, keys) + columns[back] * values[back] + columns[fore] * values[fore]
-            )
-            if learnt:
-                back, fore = back + AGAIN, fore + AGAIN
-                local[b, kind] += columns[back] * values[back] + columns[fore] * values[fore]
+        came = [
+            summed(weights, templates.move_keys(model.mask, b, orientation, backward))
+            for orientation, backward in TURNS
+        ]
+        left = [summed(weights, templates.leave_keys(model.mask, b, turn)) for turn in range(3)]
+        facts = came, left, columns, values, learnt
+        if len(model.leaves):
+            local[b], model.leaves[b] = by_turn(total, *facts)
+        else:
+            local[b] = by_move(total, *facts)
     return len(asked)
+
+
+def by_move(
+    total: float, came: list[float], left: list[float], columns: list[float], values: list[float], learnt: bool
+) -> list[float]:
+    """What a block brings by each kind of move, as it knows what must follow."""
+    found = []
+    for kind, must in enumerate(MUST):
+        back, fore = 5 + TURNS[kind][1], 8 + must
+        score = total + (came[kind] + left[must] + columns[back] * values[back] + columns[fore] * values[fore])
+        if learnt:
+            score += columns[back + AGAIN] * values[back + AGAIN] + columns[fore + AGAIN] * values[fore + AGAIN]
+        found.append(score)
+    return found
+
+
+def by_turn(
+    total: float, came: list[float], left: list[float], columns: list[float], values: list[float], learnt: bool
+) -> tuple[list[float], list[float]]:
+    """The same if it does not know: it brings the best that may follow, and leaves what others lack."""
+    leaves, found = [], []
+    for fore, score in enumerate(left, 8):
+        score += columns[fore] * values[fore]
+        leaves.append(score + columns[fore + AGAIN] * values[fore + AGAIN] if learnt else score)
+    for kind, (_, backward) in enumerate(TURNS):
+        back = 5 + backward
+        score = total + (came[kind] + columns[back] * values[back] + max(leaves))
+        found.append(score + columns[back + AGAIN] * values[back + AGAIN] if learnt else score)
+    return found, [score - max(leaves) for score in leaves]

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from rampion.decoder._reference import templates
 from rampion.decoder._reference.model import Fluency, summed, summed_up, weights_of
 from rampion.decoder._reference.model import State as History
-from rampion.decoder.search.states import FILL, NO_GAP, OPEN, ORIENTATION, REOPEN, Reordering, State
+from rampion.decoder.search.states import FILL, NO_GAP, OPEN, ORIENTATION, REOPEN, TURNS, Reordering, State, Window
 
 HALVINGS = 40
 SMALL = 1e-9
@@ -28,7 +28,7 @@ BOUNDARY, START, END, NOTHING = 1, 1, 2, 0xFFFFFFFF
 class Node:
     """A hypothesis, or several that no template can tell apart."""
 
-    def __init__(self, state: State, look: Any, said: int, history: History) -> None:
+    def __init__(self, state: State | Window, look: Any, said: int, history: History) -> None:
         self.state, self.look, self.said, self.history = state, look, said, history
         self.score = self.rank = -inf
         self.edges: list[Edge] = []
@@ -44,7 +44,8 @@ class Edge(NamedTuple):
 class Grid(NamedTuple):
     source: float
     future: float
-    state: State
+    state: State | Window
+    turn: int
     nodes: list[tuple[int, float]]
     choices: list[tuple[float, int]]
 
@@ -55,8 +56,9 @@ class Grid(NamedTuple):
 class Sentence:
     """What is known of the options before the search; they are numbered from 1 on, 0 is the boundary."""
 
-    def __init__(self, word: int, words: list[int], options: Any, blocks: Any, model: Any, kinds: int) -> None:
-        n, longest = len(words), options.longest
+    def __init__(self, word: int, words: list[int], options: Any, blocks: Any, model: Any, limits: Any) -> None:
+        n, longest, limit = len(words), options.longest, limits.limit
+        kinds = len(TURNS) if limit else 4 if limits.reach > 0 else 1
         spans = options.spans[word * longest : (word + n) * longest + 1].tolist() if n else [0]
         self.first, self.words, self.model = spans[0], words, model
         chosen = [BOUNDARY, *options.blocks[spans[0] : spans[-1]].tolist()]
@@ -64,7 +66,9 @@ class Sentence:
         self.targets = [BOUNDARY, *blocks.targets[chosen[1:]].tolist()]
         bounds = blocks.target_bounds
         self.said = [blocks.target_words[bounds[t] : bounds[t + 1]].tolist() for t in self.targets]
-        self.looks = [self.look(at) for at in range(len(chosen))]
+        self.leaving = [[0.0] * 3, *model.leaves[chosen[1:]].tolist()] if limit else [[0.0]] * len(chosen)
+        first = dict[Any, int]()
+        self.looks = [first.setdefault((self.look(at), *self.leaving[at]), at) for at in range(len(chosen))]
         local = model.local[chosen].tolist()
         for at, rates in enumerate(options.rates[spans[0] : spans[-1]].tolist(), 1):
             own, columns = blocks.values[chosen[at]].tolist(), model.columns.tolist()
@@ -88,6 +92,12 @@ class Sentence:
         for start in range(n - 1, -1, -1):
             ends = [end for end in range(start + 1, min(start + longest, n) + 1) if (start, end) in best]
             self.rest[start] = max((best[start, end] + self.rest[end] for end in ends), default=-inf)
+        self.gaps = dict.fromkeys(((start, start) for start in range(n + 1)), 0.0)
+        for end in range(n, 0, -1):
+            for start in range(end - 1, max(end - limit, -1), -1):
+                firsts = [place for place in range(start + 1, min(start + longest, end) + 1) if (start, place) in best]
+                every = (best[start, place] + self.gaps[place, end] for place in firsts)
+                self.gaps[start, end] = max(every, default=-inf)
 
     def look(self, at: int) -> Any:
         """What the templates can see of an option, its span apart."""
@@ -105,11 +115,26 @@ class Sentence:
         choices = self.choices.get((state.gap, state.start, FILL))
         return choices[0][0] + self.rest[state.free] if choices else -inf
 
-    def source(self, weights: dict[int, float], state: State, move: int, start: int, end: int) -> float:
+    def hope(self, state: Window) -> float:
+        """What is still to come brings at best: the gaps, the words behind them, and the jumps if it comes in order."""
+        total, place, words = 0.0, state.free, state.words
+        if place == len(self.words):
+            return 0.0
+        jumped = abs(state.free - state.end) + words.bit_count()
+        while words:
+            gap = (words & -words).bit_length() - 1
+            total += self.gaps[place, place + gap]
+            words >>= gap
+            run = (~words & words + 1).bit_length() - 1
+            place, words = place + gap + run, words >> run
+        return (total + self.rest[place]) - float(self.model.jump) * jumped
+
+    def source(self, weights: dict[int, float], state: State | Window, orientation: int, start: int, end: int) -> float:
         """P4, W2 and the jump."""
-        last = self.sources[state.start, state.end] if state.free else BOUNDARY
-        word = self.words[state.end - 1] if state.free else START
-        jump = templates.jump_of(ORIENTATION[move], start - state.end)
+        last = self.sources[state.start, state.end] if state.end else BOUNDARY
+        word = self.words[state.end - 1] if state.end else START
+        between = start - state.end if start >= state.end else state.start - end
+        jump = templates.jump_of(orientation, between)
         keys = templates.source_keys(self.model.mask, last, self.sources[start, end], jump, word, self.words[start])
         total: float = -self.model.jump * abs(start - state.end)
         out, into = self.model.jumps
@@ -119,6 +144,11 @@ class Sentence:
             first, second = float(out[word, at]), float(into[self.words[start], at])
             total += self.model.jump_out * first + self.model.jump_in * second
         return total + summed(weights, keys)
+
+    def rows(self, nodes: list[Node], members: list[int], turn: int) -> list[tuple[int, float]]:
+        """Nodes and their scores if the next block turns so, best first."""
+        scored = [(at, nodes[at].score + self.leaving[nodes[at].said][turn]) for at in members]
+        return sorted(scored, key=lambda row: -row[1])
 
     def join(self, weights: dict[int, float], last: int, said: int) -> float:
         """P3, W3 across the join, W4; the templates of users."""
@@ -138,11 +168,11 @@ def grids_into(
     longest: int,
     weights: dict[int, float],
 ) -> list[Grid]:
-    """All that leads into the stack of `covered` words."""
+    """All that leads into the stack of `covered` words, without a limit."""
     reordering = Reordering(min(limits.reach, longest), limits.adjacent_swaps)
     n, grids = len(sentence.words), []
     for size in range(1, min(longest, covered) + 1):
-        groups: dict[State, list[tuple[int, float]]] = {}
+        groups: dict[Any, list[tuple[int, float]]] = {}
         for at in stacks[covered - size]:
             groups.setdefault(nodes[at].state, []).append((at, nodes[at].score))
         for state, members in groups.items():
@@ -153,8 +183,38 @@ def grids_into(
                 choices = sentence.choices.get((start, start + size, OPEN if move == REOPEN else move or 0))
                 if move is None or choices is None or (future := sentence.future(after)) == -inf:
                     continue
-                source = sentence.source(weights, state, move, start, start + size)
-                grids.append(Grid(source, future, after, members, choices))
+                source = sentence.source(weights, state, ORIENTATION[move], start, start + size)
+                grids.append(Grid(source, future, after, 0, members, choices))
+    return grids
+
+
+def open_grids_into(
+    covered: int,
+    stacks: list[list[int]],
+    nodes: list[Node],
+    sentence: Sentence,
+    limits: Any,
+    longest: int,
+    weights: dict[int, float],
+) -> list[Grid]:
+    """The same within a limit."""
+    grids = []
+    for size in range(1, min(longest, covered) + 1):
+        groups: dict[Any, list[int]] = {}
+        for at in stacks[covered - size]:
+            groups.setdefault(nodes[at].state, []).append(at)
+        for state, members in groups.items():
+            rows = [sentence.rows(nodes, members, turn) for turn in range(3)]
+            for start in range(state.free, min(state.free + limits.limit, len(sentence.words) - size) + 1):
+                turn = state.move(start, start + size, limits.reordering)
+                if turn is None:
+                    continue
+                after = state.after(start, start + size)
+                choices = sentence.choices.get((start, start + size, turn.kind))
+                if choices is None or (future := sentence.hope(after)) == -inf:
+                    continue
+                source = sentence.source(weights, state, turn.orientation, start, start + size)
+                grids.append(Grid(source, future, after, turn.forward, rows[turn.forward], choices))
     return grids
 
 
@@ -218,10 +278,11 @@ def extend(
     weights: dict[int, float],
 ) -> list[Node]:
     """The cells scored; those near the best, recombined where no template can tell their last blocks apart."""
-    fresh: dict[tuple[State, Any, tuple[int, ...]], Node] = {}
+    fresh: dict[tuple[State | Window, int, tuple[int, ...]], Node] = {}
     fluency, scored = sentence.fluency, []
     for grid, origin, gain, said in cells:
-        score = (grid.source + gain) + sentence.join(weights, nodes[origin].said, said)
+        score = (grid.source + gain) + sentence.leaving[nodes[origin].said][grid.turn]
+        score += sentence.join(weights, nodes[origin].said, said)
         history: History = ()
         if fluency.past:
             logs, history = fluency.read(sentence.said[said], nodes[origin].history)
@@ -250,11 +311,12 @@ def searched(sentence: Sentence, limits: Any, longest: int, weights: dict[int, f
     """All nodes of a sentence, the goal last, each with its edges, best derivation first."""
     n, window = len(sentence.words), 1.0
     fluency = sentence.fluency
-    start = Node(State(), sentence.looks[0], 0, fluency.start)
+    state, into = (Window, open_grids_into) if limits.limit else (State, grids_into)
+    start = Node(state(), sentence.looks[0], 0, fluency.start)
     start.score = start.rank = 0.0
     nodes, stacks = [start], [[0]]
     for covered in range(1, n + 1):
-        grids = grids_into(covered, stacks, nodes, sentence, limits, longest, weights)
+        grids = into(covered, stacks, nodes, sentence, limits, longest, weights)
         low, high, window = seek_bracket(limits.pops, limits.threshold, grids, window)
         cells = take(high, inf, limits.pops, grids)
         if low < high:
@@ -262,9 +324,12 @@ def searched(sentence: Sentence, limits: Any, longest: int, weights: dict[int, f
         kept = keep(limits.beam, extend(limits.threshold, cells, nodes, sentence, weights))
         stacks.append(list(range(len(nodes), len(nodes) + len(kept))))
         nodes += kept
-    goal = Node(State(n), None, 0, ())
+    goal = Node(state(n), None, 0, ())
     for at in stacks[n]:
-        score = fluency.rest * fluency.predict(END, nodes[at].history)[0] if fluency.spoken else 0.0
+        turn = 2 if limits.limit and nodes[at].state.end < n else 0
+        score = sentence.leaving[nodes[at].said][turn]
+        if fluency.spoken:
+            score += fluency.rest * fluency.predict(END, nodes[at].history)[0]
         goal.edges.append(Edge(nodes[at].score + score, score, at, 0))
     nodes.append(goal)
     for node in nodes:
@@ -277,7 +342,7 @@ def search(sentences: Any, options: Any, blocks: Any, model: Any, limits: Any, w
     bounds, weights = sentences.bounds.tolist(), weights_of(model.slots)
     for s in range(done, len(bounds) - 1):
         words = sentences.words[bounds[s] : bounds[s + 1]].tolist()
-        sentence = Sentence(bounds[s], words, options, blocks, model, 4 if limits.reach > 0 else 1)
+        sentence = Sentence(bounds[s], words, options, blocks, model, limits)
         nodes = searched(sentence, limits, options.longest, weights)
         alive = {0, len(nodes) - 1}
         for at in range(len(nodes) - 1, 0, -1):

@@ -14,6 +14,7 @@ from rampion.decoder.features.dense import DENSE
 from rampion.decoder.models.blocks import LEARNT, Blocks
 from rampion.decoder.models.jumps import Jumps
 from rampion.decoder.models.lm import GRAM, PAST, UNIGRAM, Lm, Table
+from rampion.decoder.search.states import TURNS
 
 from rampion import _kernels as tables
 from rampion.arrays import Ids, Reals
@@ -24,8 +25,9 @@ FLUENCY = ("LM", "LMFirst", "LMRest")
 DISTORTION = ("JumpOut", "JumpIn")
 MUTE = Table(1, np.zeros(1, UNIGRAM), np.zeros(1, GRAM))
 ROOM = 2.5  # slots per feature: most keys that a search looks up are missing, which a crowded table finds out slowly
+RUNS = 9  # of keys, a block
 SIFT = 0.4  # bytes of the sifter per slot
-KINDS = 4  # STEP, OPEN (and REOPEN), FILL, CLOSE
+KINDS = 4  # STEP, OPEN (and REOPEN), FILL, CLOSE: what must follow each of them is known
 
 
 class _Room(NamedTuple):
@@ -42,8 +44,10 @@ class Model:
 
     local[b, k] is the score of block b after a move of kind k, NaN where it has not been computed. It includes the
     language model's score of the block's words alone; heads[b] is the part of its first words, whose scores depend on
-    the words before. `single` and `pair` are Python functions that score a block and two neighbouring blocks. `single`
-    runs once per block; `pair` makes the search itself run in plain Python, hundreds of times slower.
+    the words before. A model for distortion also has leaves[b, t], what the block lacks when the next one lies M, S or
+    D of it: local then includes the best of the three, since the next move is not known. `single` and `pair` are
+    Python functions that score a block and two neighbouring blocks. `single` runs once per block; `pair` makes the
+    search itself run in plain Python, hundreds of times slower.
     """
 
     blocks: Blocks
@@ -58,6 +62,7 @@ class Model:
     jump_in: float
     jumps: Jumps
     local: Reals
+    leaves: Reals
     lm: Table
     spoken: Ids
     lm_first: float
@@ -80,6 +85,8 @@ class Model:
         jumps: Jumps | None = None,
         single: Callable[[int], float] | None = None,
         pair: Callable[[int, int], float] | None = None,
+        *,
+        within_limit: bool = False,
     ) -> Model:
         """Make a model.
 
@@ -89,6 +96,8 @@ class Model:
         spoken  the id of every target word in the language model
         single  scores a block: the user's templates
         pair    scores two neighbouring blocks: the user's templates of pairs (slow)
+
+        A search within a limit of distortion needs a model that was made for it.
         """
         if (lm is None) != (spoken is None):
             raise InputError("a language model needs the ids of its words, and they need the model; give both or none")
@@ -115,10 +124,11 @@ class Model:
         count = len(blocks.sources)
         ends = np.empty(count * (table.order - 1), PAST)
         words_of = np.zeros(0, np.uint32) if spoken is None else spoken
-        local = np.full((count, KINDS), np.nan)
+        local = np.full((count, len(TURNS) if within_limit else KINDS), np.nan)
+        leaves = np.zeros((count if within_limit else 0, 3))
         return cls(
             blocks, mask, slots, sifter, columns, phrases, words, jump, jump_out, jump_in, jumps or Jumps.none(0),
-            local, table, words_of, first, rest, np.empty(count), ends, single, pair, Lock(),
+            local, leaves, table, words_of, first, rest, np.empty(count), ends, single, pair, Lock(),
         )  # fmt: skip
 
     def assess(self, asked: Ids) -> None:
@@ -129,7 +139,7 @@ class Model:
             states = np.empty(2 * past, PAST)
             while done < len(asked):
                 keys, homes = np.empty(size, np.uint64), np.empty(size, np.int64)
-                room = _Room(np.empty(32, np.uint32), keys, homes, np.empty(5 * 32 + 1, np.int64), states)
+                room = _Room(np.empty(32, np.uint32), keys, homes, np.empty(RUNS * 32 + 1, np.int64), states)
                 done = _kernels.assess(asked, done, self.blocks, self, room, self.local)
                 size *= 2
             if self.single:

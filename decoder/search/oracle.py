@@ -14,7 +14,7 @@ from rampion.decoder.models.options import Derivations, Options, Sentences
 from rampion.decoder.search.states import Reordering
 
 from rampion.arrays import Ids, Offsets, chained, ends
-from rampion.errors import InputError
+from rampion.errors import InputError, RecipeError
 from rampion.metrics.bleu import ORDER, Bleu
 from rampion.store.names import Names
 from rampion.store.text import References, Texts
@@ -118,6 +118,8 @@ class Oracle:
         for name in ("beam", "best"):
             if getattr(self, name) < 1:
                 raise InputError(f"the oracle's {name} is {getattr(self, name)}; at least 1 is needed")
+        if self.reordering.limit:
+            raise RecipeError("the oracle searches mon and swap, but no distortion; choose one of them (--reordering)")
 
     def __call__(
         self,
@@ -135,7 +137,8 @@ class Oracle:
                 f"{count} sentences of {len(sentences.words)} words, but the truth is of {len(truth.segments) - 1} "
                 f"with {len(truth.surfaces)}; build it from the same source text, split at whitespace"
             )
-        limits = Limits(self.beam, self.best, *self.reordering, BREVITIES.index(self.brevity))
+        reach, adjacent, _ = self.reordering
+        limits = Limits(self.beam, self.best, reach, adjacent, BREVITIES.index(self.brevity))
         targets = blocks.targets[options.blocks].astype(np.int64)
         lengths = blocks.target_bounds[targets + 1] - blocks.target_bounds[targets]
         letters = ends(np.where(options.blocks == IDENTITY, 1, lengths))

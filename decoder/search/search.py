@@ -12,7 +12,7 @@ from rampion.decoder import _kernels
 from rampion.decoder.models.lm import PAST
 from rampion.decoder.models.options import Graph, Options, Sentences
 from rampion.decoder.search.model import Model
-from rampion.decoder.search.states import Reordering
+from rampion.decoder.search.states import FARTHEST, TURNS, Reordering
 
 from rampion.errors import InputError, RecipeError
 
@@ -33,7 +33,7 @@ EDGE = np.dtype([("total", "f8"), ("score", "f8"), ("next", "i8"), ("origin", "u
 GROUP = np.dtype([("state", "u8"), ("first", "i8"), ("last", "i8"), ("phrase", "u4")])
 GRID = np.dtype([
     ("source", "f8"), ("future", "f8"), ("base", "f8"), ("state", "u8"), ("first", "i8"), ("last", "i8"),
-    ("choice", "i8"), ("end", "i8"), ("group", "i8"), ("phrase", "u4"),
+    ("choice", "i8"), ("end", "i8"), ("group", "i8"), ("phrase", "u4"), ("turn", "u4"),
 ])  # fmt: skip
 
 
@@ -56,6 +56,8 @@ class Search:
                 raise RecipeError(f"{name} is {getattr(self, name)}; a search needs at least 1")
         if self.reordering.reach < 0:
             raise RecipeError(f"reach is {self.reordering.reach}; 0 is monotone, more lets blocks swap")
+        if not 0 <= self.limit <= FARTHEST:
+            raise RecipeError(f"the limit of distortion is {self.limit}; expected 1 to {FARTHEST} words, or 0 for none")
         if not self.threshold >= 0:
             raise RecipeError(f"threshold is {self.threshold}; a difference of scores is wanted, 0 or more")
 
@@ -72,6 +74,10 @@ class Search:
     def adjacent_swaps(self) -> bool:
         return self.reordering.adjacent_swaps
 
+    @property
+    def limit(self) -> int:
+        return self.reordering.limit
+
 
 class Work(NamedTuple):
     """The work arrays of one thread."""
@@ -81,13 +87,19 @@ class Work(NamedTuple):
     openings: NDArray[np.uint32]
     choices: NDArray[np.uint32]
     table: NDArray[np.uint32]
+    seats: NDArray[np.uint32]
+    row_nodes: NDArray[np.uint32]
     states: NDArray[np.void]
     histories: NDArray[np.void]
     fresh_histories: NDArray[np.void]
     keys: NDArray[np.uint64]
+    looks: NDArray[np.uint64]
     gains: NDArray[np.float64]
     rest: NDArray[np.float64]
     fills: NDArray[np.float64]
+    gaps: NDArray[np.float64]
+    leaving: NDArray[np.float64]
+    rows: NDArray[np.float64]
     ranks: NDArray[np.float64]
     bracket: NDArray[np.float64]
     homes: NDArray[np.int64]
@@ -104,11 +116,13 @@ class Work(NamedTuple):
     grids: NDArray[np.void]
 
     @classmethod
-    def of(cls, room: int, cells: int, words: int, longest: int, options: int, past: int) -> Work:
+    def of(cls, room: int, cells: int, words: int, longest: int, options: int, past: int, limit: int) -> Work:
         """Work arrays for sentences of up to `words` words and `options` options, and a language model of `past` words.
 
         `room` is the number of nodes that a search can keep, `cells` those of a stack; both are powers of two.
         """
+        kinds, turns = len(TURNS) * (options + 1), 3 if limit else 1
+        within = options + 1 if limit else 0  # options of a search within a limit
 
         def ids(size: int) -> NDArray[np.uint32]:
             return np.empty(size, np.uint32)
@@ -120,11 +134,12 @@ class Work(NamedTuple):
             return np.empty(size, np.int64)
 
         return cls(
-            np.empty(options + 1, OPTION), ids(4 * options + 4), ids(options * past + past), ids(4 * options),
-            np.zeros(2 * cells, np.uint32),
+            np.empty(options + 1, OPTION), ids(4 * options + 4), ids(options * past + past), ids(kinds),
+            np.zeros(2 * cells, np.uint32), np.zeros(1 << (2 * within).bit_length(), np.uint32), ids(turns * room),
             np.empty(2 * past, PAST), np.empty(room * past, PAST), np.empty(room * past, PAST),
-            np.empty(512, np.uint64),
-            reals(4 * options), reals(words + 1), reals(words * longest), reals(room), reals(3),
+            np.empty(512, np.uint64), np.empty(within, np.uint64),
+            reals(kinds), reals(words + 1), reals(words * longest), reals((words + 1) * limit), reals(3 * within),
+            reals(turns * room), reals(room), reals(3),
             offsets(512), offsets(128), offsets(words + 2), offsets(room), offsets(room), offsets(room),
             np.empty(room, NODE), np.empty(cells, NODE), np.empty(2 * room, EDGE), np.empty(room, EDGE),
             np.empty(room, GROUP), np.empty(room, GRID),
@@ -137,6 +152,9 @@ def search(sentences: Sentences, options: Options, model: Model, settings: Searc
     if len(lengths) and lengths.max() > CAP:
         s = int(np.argmax(lengths > CAP))
         raise InputError(f"sentence {s} has {lengths[s]} words; the search takes at most {CAP}: split it")
+    if bool(settings.limit) != bool(len(model.leaves)):
+        made = "a limit of distortion" if len(model.leaves) else "monotone and swap"
+        raise InputError(f"the model was made for {made}, which the search is not; make it with within_limit")
     model.assess(options.blocks)
     words = int(lengths.max(initial=1))
     choices = int(np.diff(options.spans[sentences.bounds * options.longest]).max(initial=0))
@@ -145,7 +163,7 @@ def search(sentences: Sentences, options: Options, model: Model, settings: Searc
     room = 1 << (min(max(settings.beam * (words + 2), settings.pops * words // 2, LEAST), MOST) - 1).bit_length()
     graph, done, count = _room(len(lengths), room), 0, len(lengths)
     while True:
-        work = Work.of(room, min(room, cells), words, options.longest, choices, model.lm.order - 1)
+        work = Work.of(room, min(room, cells), words, options.longest, choices, model.lm.order - 1, settings.limit)
         done, before = run(sentences, options, model.blocks, model, settings, work, graph, done), done
         nodes = int(graph.bounds[done])
         edges = int(graph.edge_bounds[nodes])

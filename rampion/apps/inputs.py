@@ -169,12 +169,19 @@ def read_source(path: str, longest: int | None = None) -> Texts:
 
 
 def order_of(reordering: str, adjacent_swaps: bool = False) -> Reordering:
-    """The Reordering that the option names: mon, or swap."""
-    from rampion.decoder.search.states import MON, Reordering
+    """The Reordering that the option names: mon, swap, or distortion, with its limit after =."""
+    from rampion.decoder.search.states import DISTORTION, FARTHEST, MON, Reordering
 
-    if reordering not in ("mon", "swap"):
-        raise RecipeError(f"--reordering {reordering}: expected mon or swap")
-    return MON if reordering == "mon" else Reordering(adjacent_swaps=adjacent_swaps)
+    name, _, limit = reordering.partition("=")
+    if name not in ("mon", "swap", "distortion") or (limit and name != "distortion"):
+        raise RecipeError(f"--reordering {reordering}: expected mon, swap, distortion, or distortion=WORDS")
+    if adjacent_swaps and name != "swap":
+        raise RecipeError(f"--adjacent-swaps: {name} knows no swaps; leave one of the two out")
+    if limit and not (limit.isascii() and limit.isdigit() and 1 <= int(limit[:3]) <= FARTHEST):
+        raise RecipeError(f"--reordering {reordering}: expected a limit of 1 to {FARTHEST} words")
+    if name == "distortion":
+        return Reordering(limit=int(limit)) if limit else DISTORTION
+    return MON if name == "mon" else Reordering(adjacent_swaps=adjacent_swaps)
 
 
 def weights_file(path: str) -> str:

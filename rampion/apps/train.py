@@ -106,6 +106,8 @@ def _train(task: TrainTask, show: Show) -> Trained:
     if task.curves:
         check_name(task.curves)
     chosen, order = task.chosen(), order_of(task.reordering)
+    if order.limit:
+        raise RecipeError(f"--reordering {task.reordering}: truths are found in mon and swap only; choose one of them")
     limit, fixed = bytes_of(task.memory), dict(map(fixed_of, task.fixed))
     threads = task.threads or processors()
     below = SetRun.open(task.base) if task.base else None

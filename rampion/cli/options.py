@@ -461,7 +461,8 @@ Reordering = Annotated[
     Option(
         "--reordering",
         metavar="NAME",
-        help="mon: blocks keep the order of the source; swap: neighbouring blocks may change places.",
+        help="mon: blocks keep the order of the source; swap: neighbouring blocks may change places; distortion: any "
+        "order in which no jump is longer than 6 words, or N words with distortion=N.",
         show_default="swap",
         rich_help_panel=_DECODER,
     ),

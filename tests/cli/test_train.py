@@ -101,7 +101,8 @@ def test_ctrl_c_is_one_line_and_it_goes_on(corpus, done, tmp_path):
     ("more", "sentence"),
     [
         (["--recipe", "rampion"], "rampion learns from lists, as rampion tune does; recipes that learn from"),
-        (["--reordering", "some"], "--reordering some: expected mon or swap"),
+        (["--reordering", "some"], "--reordering some: expected mon, swap, distortion, or distortion=WORDS"),
+        (["--reordering", "distortion"], "--reordering distortion: truths are found in mon and swap only"),
         (["--fixed", "LM"], "--fixed 'LM': expected a feature and its weight, for example --fixed LM=0.1"),
         (["--fixed", "LM=inf"], "--fixed 'LM=inf': expected a feature and its weight"),
         (["--memory", "much"], "--memory 'much': expected a size, for example 12G"),

@@ -16,7 +16,7 @@ from rampion.decoder.models import arpa
 from rampion.decoder.search.candidates import candidates
 from rampion.decoder.search.oracle import Oracle, bag
 from rampion.decoder.search.search import Search
-from rampion.decoder.search.states import MON
+from rampion.decoder.search.states import DISTORTION, MON
 from systems import START, decoder, segments, toy
 
 from rampion.arrays import ends
@@ -39,9 +39,10 @@ def random_weights(lists, seed=3):
 ALL = "fourteen,JumpOut,JumpIn,ModelOne,all,triplets,reordering"
 
 
+@pytest.mark.parametrize("way", [Search().reordering, DISTORTION], ids=["swap", "distortion"])
 @pytest.mark.parametrize("features", ["fourteen", "seven", "all", ALL])
-def test_scores_are_those_of_the_features_listed(features):
-    system = decoder(features)
+def test_scores_are_those_of_the_features_listed(features, way):
+    system = decoder(features, settings=Search(beam=20, pops=100, reordering=way))
     lists = system.decode(lined(segments()), START, 5)
     weights = random_weights(lists)
     lists = system.decode(lined(segments()), weights, 10)
@@ -137,9 +138,10 @@ def test_distinct_lists_hold_no_text_twice():
         assert len(set(listed)) == len(listed)
 
 
+@pytest.mark.parametrize("way", [Search().reordering, DISTORTION], ids=["swap", "distortion"])
 @pytest.mark.parametrize("features", ["fourteen", ALL])
-def test_the_steps_add_up_to_the_score(features):
-    system = decoder(features)
+def test_the_steps_add_up_to_the_score(features, way):
+    system = decoder(features, settings=Search(beam=20, pops=100, reordering=way))
     weights = random_weights(system.decode(lined(segments()), START, 5))
     lists = system.decode(lined(segments()[:5]), weights, 1)
     for s, segment in enumerate(segments()[:5]):
@@ -357,7 +359,11 @@ def test_a_sentence_too_long_is_named_by_its_line(folder):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--reordering", "any"], "--reordering any: expected mon or swap"),
+        (["--reordering", "any"], "--reordering any: expected mon, swap, distortion, or distortion=WORDS"),
+        (["--reordering", "mon=3"], "--reordering mon=3: expected mon, swap, distortion, or distortion=WORDS"),
+        (["--reordering", "distortion=33"], "--reordering distortion=33: expected a limit of 1 to 32 words"),
+        (["--reordering", "distortion=x"], "--reordering distortion=x: expected a limit of 1 to 32 words"),
+        (["--reordering", "distortion", "--adjacent-swaps"], "--adjacent-swaps: distortion knows no swaps"),
         (["--features", "P1"], "no weight is for the features P1"),
         (["--features", "P9"], "no feature, template or group is called 'P9'"),
         (["--blocks", "no.blocks"], "no.blocks: cannot be read: No such file"),

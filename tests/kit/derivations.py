@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from itertools import chain
+from collections.abc import Sequence
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -14,11 +15,11 @@ from rampion.decoder.features.templates import NAMES
 from rampion.decoder.models.blocks import BOUNDARY, COLUMNS, LEARNT, START, UNKNOWN, Blocks
 from rampion.decoder.models.options import Options, Sentences
 from rampion.decoder.search.model import DISTORTION, FLUENCY, Model
-from rampion.decoder.search.states import BACKWARD, CLOSE, FORWARD, MON, ORIENTATION, STEP, Reordering, State
+from rampion.decoder.search.states import LEFT, MON, NEUTRAL, RIGHT, Reordering
 
 from rampion.store.keys import Keys
 
-WAYS = (MON, Reordering(), Reordering(2), Reordering(8, adjacent_swaps=True))
+WAYS = (MON, Reordering(), Reordering(2), Reordering(8, adjacent_swaps=True), *(Reordering(limit=n) for n in (1, 3, 6)))
 
 
 EVERY = (1 << len(NAMES)) - 1
@@ -68,43 +69,61 @@ def task(seed: int, lengths: list[int], longest: int = 3, most: int = 2, vocabul
     return Task(sentences, options_of(lengths, longest, said), blocks)
 
 
-def moves(task: Task, s: int, steps: tuple[int, ...], reordering: Reordering) -> list[int]:
-    state, found = State(), []
-    for option in steps:
-        start, end = int(task.options.starts[option]), int(task.options.ends[option])
-        found.append(state.move(start, end, reordering))
-        state = state.after(start, end)
+def seen(span: tuple[int, int], other: tuple[int, int]) -> str:
+    """Where a span lies, seen from another one: M, S or D."""
+    return "M" if span[0] == other[1] else "S" if span[1] == other[0] else "D"
+
+
+def backward(spans: Sequence[tuple[int, int]]) -> list[str]:
+    """Every span, seen from all words covered around the one before it."""
+    covered, last, found = set[int](), (0, 0), []
+    for start, end in spans:
+        low, high = last
+        while low - 1 in covered:
+            low -= 1
+        while high in covered:
+            high += 1
+        found.append(seen((start, end), (low, high)))
+        covered |= {*range(start, end)}
+        last = start, end
     return found
 
 
-def features(task: Task, mask: int, s: int, steps: tuple[int, ...], reordering: Reordering) -> tuple[list[int], dict]:
+def forward(spans: Sequence[tuple[int, int]], length: int) -> list[str]:
+    """Where the next span lies, or may lie together with others that follow; behind the last comes what follows all."""
+    covered, found = set[int](), []
+    for (start, end), (after, until) in pairwise([*spans, (length, length + 1)]):
+        covered |= {*range(start, end)}
+        low, high = (end, after) if after >= end else (until, start)
+        found.append("D" if covered & {*range(low, high)} else "M" if after >= end else "S")
+    return found
+
+
+def features(task: Task, mask: int, s: int, steps: tuple[int, ...]) -> tuple[list[int], dict]:
     """The keys and the real-valued features of a derivation, from the definitions."""
     options, blocks = task.options, task.blocks
     words = [UNKNOWN, *task.sentences.words[task.sentences.bounds[s] : task.sentences.bounds[s + 1]].tolist()]
     keys: list[int] = []
     dense = dict.fromkeys(PLAIN, 0.0)
-    last, end, last_word = BOUNDARY, 0, START
-    came = moves(task, s, steps, reordering)
-    for i, option in enumerate(steps):
-        block, move = int(options.blocks[option]), came[i]
+    last, start, end, last_word = BOUNDARY, 0, 0, START
+    spans = [(int(options.starts[option]), int(options.ends[option])) for option in steps]
+    for option, span, *turns in zip(steps, spans, backward(spans), forward(spans, len(words) - 1), strict=True):
+        block = int(options.blocks[option])
         source, target = int(blocks.sources[block]), int(blocks.targets[block])
         heard = blocks.source_words[blocks.source_bounds[source] : blocks.source_bounds[source + 1]].tolist()
         said, before = (
             blocks.target_words[blocks.target_bounds[t] : blocks.target_bounds[t + 1]].tolist()
             for t in (target, int(blocks.targets[last]))
         )
-        gap = int(options.starts[option]) - end
-        following = (
-            came[i + 1] if i + 1 < len(steps) else STEP if int(options.ends[option]) == len(words) - 1 else CLOSE
-        )
+        gap = span[0] - end
+        orientation = (RIGHT, LEFT, NEUTRAL)["MSD".index(seen(span, (start, end)))]
         keys += templates.block_keys(mask, block, target, heard, said)
-        keys += templates.move_keys(mask, block, ORIENTATION[move], BACKWARD[move])
-        keys += templates.leave_keys(mask, block, FORWARD[following])
-        jump = templates.jump_of(ORIENTATION[move], gap)
+        keys += templates.move_keys(mask, block, orientation, "MSD".index(turns[0]))
+        keys += templates.leave_keys(mask, block, "MSD".index(turns[1]))
+        jump = templates.jump_of(orientation, gap if gap >= 0 else start - span[1])
         keys += templates.source_keys(mask, int(blocks.sources[last]), source, jump, last_word, heard[0])
         keys += templates.join_keys(mask, int(blocks.targets[last]), target, before, said)
         values = blocks.values[block].tolist()
-        turns = "MSD"[BACKWARD[move]], "MSD"[FORWARD[following]]
         for name, value in zip(blocks.columns, values, strict=True):
             moving = re.fullmatch(r"(?:Learnt)?(Back|Fore)(\w)", name)
             if moving is None or moving[2] == turns[moving[1] == "Fore"]:
@@ -112,7 +131,7 @@ def features(task: Task, mask: int, s: int, steps: tuple[int, ...], reordering: 
         dense["Phrases"] += 1
         dense["Words"] += len(said)
         dense["Jump"] -= abs(gap)
-        last, end = block, int(options.ends[option])
+        last, (start, end) = block, span
         last_word = words[end]
     return keys, dense
 
@@ -123,7 +142,7 @@ def weighed(task: Task, mask: int, seed: int, whole: bool, reordering: Reorderin
     fired = set()
     for s in range(len(task.sentences.bounds) - 1):
         for at, (steps, _) in zip(range(300), space(task.sentences, task.options, s, reordering), strict=False):
-            fired |= set(features(task, mask, s, steps, reordering)[0]) if at % 3 == 0 else set()
+            fired |= set(features(task, mask, s, steps)[0]) if at % 3 == 0 else set()
     keys = Keys(max(len(fired), 1))
     keys.enter(np.array(sorted(fired), np.uint64))
     weights = rng.integers(-4, 5, len(keys)) if whole else rng.normal(size=len(keys))

@@ -1,13 +1,14 @@
 """V(S), all of it, from the words of S10.1 and in its own terms: spans [l, r] counted from 1, both ends included.
 
 Nothing here knows of search/states.py. Sequences grow by any block that covers words not yet covered and stands in one
-of the three orientations; which of them fill their gaps is judged when they are complete.
+of the three orientations; which of them fill their gaps is judged when they are complete. Within a limit they grow by
+any block that keeps it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
+from itertools import count, product
 
 import numpy as np
 from rampion.decoder.models.options import Options, Sentences
@@ -48,6 +49,12 @@ def fills_its_gaps(spans: Sequence[Span], reordering: Reordering) -> bool:
     return True
 
 
+def keeps_its_limit(span: Span, before: Span, covered: frozenset[int], limit: int) -> bool:
+    """Whether a block is near enough to the one before it, and leaves the first open word near enough to go back to."""
+    free = next(word for word in count(1) if word not in covered)
+    return abs(span[0] - before[1] - 1) <= limit and (span[0] == free or abs(free - span[1] - 1) <= limit)
+
+
 def sequences(length: int, spans: Sequence[Span], reordering: Reordering) -> Iterator[tuple[Span, ...]]:
     """Every order of spans that covers each word from 1 to `length` once, as S10.1 allows."""
 
@@ -57,9 +64,16 @@ def sequences(length: int, spans: Sequence[Span], reordering: Reordering) -> Ite
             return
         for span in spans:
             words = frozenset(range(span[0], span[1] + 1))
-            if not words & covered and orientation(span, taken[-1] if taken else BOUNDARY) is not None:
+            before = taken[-1] if taken else BOUNDARY
+            if words & covered:
+                continue
+            if reordering.limit and not keeps_its_limit(span, before, covered, reordering.limit):
+                continue
+            if reordering.limit or orientation(span, before) is not None:
                 yield from grow((*taken, span), covered | words)
 
+    if reordering.limit:
+        return grow((), frozenset())
     return (found for found in grow((), frozenset()) if fills_its_gaps(found, reordering))
 
 
@@ -77,7 +91,8 @@ def space(
                 said[start - first + 1, start - first + words] = found
     for spans in sequences(end - first, list(said), reordering):
         placed = [BOUNDARY, *spans]
-        turns = tuple(orientation(span, before) for span, before in zip(spans, placed, strict=False))
+        found = (orientation(span, before) for span, before in zip(spans, placed, strict=False))
+        turns = tuple(NEUTRAL if turn is None else turn for turn in found)
         for steps in product(*(said[span] for span in spans)):
             yield steps, turns
 

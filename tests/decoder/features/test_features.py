@@ -7,12 +7,13 @@ import random
 import re
 from collections import Counter, defaultdict
 from functools import partial
-from itertools import combinations, pairwise
+from itertools import combinations
 from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
 import pytest
+from derivations import backward, forward
 from hypothesis import given
 from hypothesis import strategies as st
 from rampion.decoder._core import emit as core_emit
@@ -27,7 +28,7 @@ from rampion.decoder.features.templates import GROUPS, LABELS, NAMES, WORDS, Tem
 from rampion.decoder.models.blocks import COLUMNS, LEARNT, SPECIAL, Blocks, Vocabularies
 from rampion.decoder.models.options import Derivations, Options, Sentences
 from rampion.decoder.search.candidates import candidates
-from rampion.decoder.search.states import Reordering, State
+from rampion.decoder.search.states import Reordering, State, Window
 
 from rampion.errors import InputError, RecipeError
 from rampion.sets.records import DecodedBatch
@@ -119,8 +120,8 @@ def walk(rng, sentences, options, s, length) -> list[int]:
     first = int(sentences.bounds[s]) * LONGEST
     mine = range(int(options.spans[first]), int(options.spans[first + length * LONGEST]))
     while True:
-        reordering = Reordering(rng.randint(0, 3), rng.random() < 0.5)
-        state, steps = State(), []
+        reordering = Reordering(rng.randint(0, 3), rng.random() < 0.5, rng.choice([0, 0, 3, 6]))
+        state, steps = Window() if reordering.limit else State(), []
         while not state.final(length):
             spans = [(o, int(options.starts[o]), int(options.ends[o])) for o in mine]
             legal = [o for o, start, end in spans if state.move(start, end, reordering) is not None]
@@ -155,30 +156,6 @@ def said_by(case: Case, d: int) -> list[Said]:
     return [Said(*span, *case.templates.words(block), block) for span, block in zip(spans, blocks, strict=True)]
 
 
-def backward(spans) -> list[str]:
-    """S11.6: every span beside the top of a stack of merged spans; the boundary lies at its bottom."""
-    stack, found = [(-1, 0)], []
-    for start, end in spans:
-        top = stack[-1]
-        found.append("M" if start == top[1] else "S" if end == top[0] else "D")
-        stack.append((start, end))
-        while len(stack) > 1 and (stack[-2][1] == stack[-1][0] or stack[-1][1] == stack[-2][0]):
-            one, other = stack.pop(), stack.pop()
-            stack.append((min(one[0], other[0]), max(one[1], other[1])))
-    return found
-
-
-def forward(spans, length) -> list[str]:
-    """S11.6: the next span seen from each; after the last comes the boundary, right of the sentence."""
-    covered, found = set(), []
-    for (start, end), (after, until) in pairwise([*spans, (length, length + 1)]):
-        covered |= {*range(start, end), *range(after, until)}
-        right = after == end or (after > end and end not in covered)
-        left = until == start or (until < start and start - 1 not in covered)
-        found.append("M" if right else "S" if left else "D")
-    return found
-
-
 def evaluated(line, steps, which) -> Counter[str]:
     """F(z) by S10.2 and S11.6, as names."""
     fired = Counter()
@@ -187,7 +164,7 @@ def evaluated(line, steps, which) -> Counter[str]:
     last = Said(0, 0, ("<s>",), ("<s>",), 1)
     for one, back, fore in zip(steps, backward(spans), forward(spans, len(line)), strict=True):
         turn = "R" if one.start == last.end else "L" if one.end == last.start else "N"
-        gap = one.start - last.end
+        gap = one.start - last.end if one.start >= last.end else last.start - one.end
         jump = turn if turn != "N" else {1: "N1", 2: "N2", 3: "N3", 4: "N3"}.get(gap, "N5")
         block = f"{phrase(one.heard)}/{phrase(one.said)}"
         before = source[last.end - 1] if last.block != 1 else "<s>"

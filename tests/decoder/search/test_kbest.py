@@ -137,17 +137,17 @@ def test_none_are_refused(k, looks):
         kbest(beam(np.random.default_rng(2), 1, 2, 2, 2), k, looks=looks)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(len(WAYS)))
 def test_an_exact_search_has_the_k_best_of_the_whole_space(seed):
     found, way = task(seed, [1, 3, 5], most=2), WAYS[seed]
     keys, dense = weighed(found, EVERY, seed, True, way)
-    model = Model.of(found.blocks, EVERY, keys, dense)
+    model = Model.of(found.blocks, EVERY, keys, dense, within_limit=way.limit > 0)
     graph = search(found.sentences, found.options, model, Search.exact(way))
     texts = Texts.from_strings([""] * len(found.options.blocks))
     SCHEMA.prove(graph._asdict() | {"blob": texts.blob, "text_bounds": texts.bounds}, {})
     for s, rows in enumerate(listed(kbest(graph, 40))):
         everything = {
-            steps: scored(model, keys, dense, *features(found, EVERY, s, steps, way))
+            steps: scored(model, keys, dense, *features(found, EVERY, s, steps))
             for steps, _ in space(found.sentences, found.options, s, way)
         }
         assert [score for score, _ in rows] == pytest.approx(sorted(everything.values(), reverse=True)[:40], abs=1e-9)

@@ -73,13 +73,14 @@ def test_exact_search_with_a_language_model(reordering, order):
     mask = MASKS["word"]
     keys, dense = weighed(found, mask, 3, whole=True, reordering=MON)
     dense |= {"LM": 1.5, "LMFirst": -0.3, "LMRest": 0.7}
-    model = Model.of(found.blocks, mask, keys, dense, lm, np.arange(8, dtype=np.uint32))
+    model = Model.of(
+        found.blocks, mask, keys, dense, lm, np.arange(8, dtype=np.uint32), within_limit=reordering.limit > 0
+    )
     for settings in (Search.exact(reordering), Search(2000, 10**5, reordering=reordering)):
         graph = search(found.sentences, found.options, model, settings)
         for s in range(4):
             everything = {
-                steps: scored(model, keys, dense, *features(found, mask, s, steps, reordering))
-                + fluency(lm, found, steps, dense)
+                steps: scored(model, keys, dense, *features(found, mask, s, steps)) + fluency(lm, found, steps, dense)
                 for steps, _ in space(found.sentences, found.options, s, reordering)
             }
             assert best(graph, s)[0] == pytest.approx(max(everything.values()), abs=1e-9)
@@ -123,12 +124,12 @@ def test_exact_search_finds_the_best_of_the_whole_space(group, reordering):
     mask = MASKS.get(group, EVERY)
     found = task(len(group), [0, 1, 3, 5], most=2)
     keys, dense = weighed(found, mask, 3, whole=True)
-    model = Model.of(found.blocks, mask, keys, dense)
+    model = Model.of(found.blocks, mask, keys, dense, within_limit=reordering.limit > 0)
     for settings in (Search.exact(reordering), Search(2000, 10**5, reordering=reordering)):
         graph = search(found.sentences, found.options, model, settings)
         for s in range(4):
             everything = {
-                steps: scored(model, keys, dense, *features(found, mask, s, steps, reordering))
+                steps: scored(model, keys, dense, *features(found, mask, s, steps))
                 for steps, _ in space(found.sentences, found.options, s, reordering)
             }
             score, steps = best(graph, s)
@@ -145,7 +146,7 @@ def test_the_score_is_weights_times_what_the_derivation_emits(reordering):
     keys, dense = weighed(found, EVERY, 3, whole=True, reordering=MON)
     far = Jumps(*np.random.default_rng(1).integers(-3, 4, (2, 8, 5)).astype(np.float32))
     dense |= {"JumpOut": 2.0, "JumpIn": -1.0}
-    model = Model.of(found.blocks, EVERY, keys, dense, jumps=far)
+    model = Model.of(found.blocks, EVERY, keys, dense, jumps=far, within_limit=reordering.limit > 0)
     graph = search(found.sentences, found.options, model, Search(5, 30, reordering=reordering))
     bests = [best(graph, s) for s in range(4)]
     bounds = np.cumsum([0, *(len(steps) for _, steps in bests)])
@@ -166,11 +167,10 @@ def test_a_sentence_of_eight_words():
     found = task(8, [8], longest=2, most=1)
     for reordering in WAYS:
         keys, dense = weighed(found, EVERY, 1, whole=True)
-        graph = search(
-            found.sentences, found.options, Model.of(found.blocks, EVERY, keys, dense), Search.exact(reordering)
-        )
+        model = Model.of(found.blocks, EVERY, keys, dense, within_limit=reordering.limit > 0)
+        graph = search(found.sentences, found.options, model, Search.exact(reordering))
         everything = [
-            scored(None, keys, dense, *features(found, EVERY, 0, steps, reordering))
+            scored(None, keys, dense, *features(found, EVERY, 0, steps))
             for steps, _ in space(found.sentences, found.options, 0, reordering)
         ]
         assert best(graph, 0)[0] == max(everything)
@@ -199,10 +199,11 @@ def test_kernels_equal_their_twins(seed, lengths, mask, way, beam, pops, thresho
     far = Jumps(*np.random.default_rng(seed).normal(size=(2, 8, 5)).astype(np.float32)) if seed % 2 else None
     dense |= {"JumpOut": 0.7, "JumpIn": -0.2} if far else {}
     dense |= {"LM": 0.5, "LMRest": 0.3} if order else {}
-    models = [Model.of(found.blocks, mask, keys, dense, *spoken, far) for _ in range(2)]
+    models = [Model.of(found.blocks, mask, keys, dense, *spoken, far, within_limit=way.limit > 0) for _ in range(2)]
     models[0].assess(found.options.blocks)
     plain_model.assess(found.options.blocks, 0, found.blocks, models[1], None, models[1].local)
     np.testing.assert_array_equal(models[0].local, models[1].local)
+    np.testing.assert_array_equal(models[0].leaves, models[1].leaves)
     asked = np.unique(found.options.blocks)
     if order:
         np.testing.assert_array_equal(models[0].heads[asked], models[1].heads[asked])
@@ -227,8 +228,8 @@ def test_kernels_equal_their_twins(seed, lengths, mask, way, beam, pops, thresho
 def test_every_sentence_has_a_derivation_however_narrow_the_beam():
     found = task(5, [12, 0, 7, 9], most=3)
     keys, dense = weighed(found, MASKS["all"], 2, whole=False, reordering=MON)
-    model = Model.of(found.blocks, MASKS["all"], keys, dense)
     for way in WAYS:
+        model = Model.of(found.blocks, MASKS["all"], keys, dense, within_limit=way.limit > 0)
         graph = search(found.sentences, found.options, model, Search(1, 1, reordering=way))
         for s, words in enumerate((12, 0, 7, 9)):
             steps = best(graph, s)[1]
@@ -310,7 +311,7 @@ def test_templates_in_python_add_to_the_score():
         for steps, _ in space(found.sentences, found.options, s, Reordering()):
             said = [BOUNDARY, *found.options.blocks[list(steps)].tolist()]
             extra = sum(said[1:]) + sum(pair(*two) for two in pairwise(said))
-            everything.append(extra + scored(model, keys, dense, *features(found, model.mask, s, steps, Reordering())))
+            everything.append(extra + scored(model, keys, dense, *features(found, model.mask, s, steps)))
         assert best(graph, s)[0] == max(everything)
 
 
@@ -335,11 +336,20 @@ def test_what_is_refused():
         Search(beam=0)
     with pytest.raises(RecipeError, match="reach is -1; 0 is monotone"):
         Search(reordering=Reordering(-1))
+    with pytest.raises(RecipeError, match="the limit of distortion is 33; expected 1 to 32 words, or 0 for none"):
+        Search(reordering=Reordering(limit=33))
+    for made, way in ((True, Reordering()), (False, Reordering(limit=6))):
+        small = task(1, [3])
+        model = Model.of(small.blocks, 0, Keys(), {}, within_limit=made)
+        with pytest.raises(InputError, match="which the search is not; make it with within_limit"):
+            search(small.sentences, small.options, model, Search(reordering=way))
     with pytest.raises(RecipeError, match="threshold is nan; a difference of scores is wanted"):
         Search(threshold=float("nan"))
 
 
-def test_512_words_are_searched():
+@pytest.mark.parametrize("limit", [0, 6, 32])
+def test_512_words_are_searched(limit):
     found = task(1, [CAP], longest=3, most=2)
-    graph = search(found.sentences, found.options, Model.of(found.blocks, 0, Keys(), {"LexST": 1.0}), Search(10, 50))
+    model = Model.of(found.blocks, 0, Keys(), {"LexST": 1.0}, within_limit=limit > 0)
+    graph = search(found.sentences, found.options, model, Search(10, 50, reordering=Reordering(limit=limit)))
     assert sum(int(found.options.ends[o] - found.options.starts[o]) for o in best(graph, 0)[1]) == CAP

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from derivations import backward, forward
 from exhaustive import fills_its_gaps, options_of, orientation, sequences, space
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,17 +27,20 @@ from rampion.decoder.search.states import (
     RIGHT,
     STEP,
     SWAP,
+    TURNS,
     Reordering,
     State,
+    Window,
 )
 
 REORDERINGS = [Reordering(reach, twice) for reach in (0, 1, 2, 8) for twice in (False, True)]
+LIMITS = [Reordering(limit=limit) for limit in (1, 2, 3, 6)]
 FIGURE = ((3, 3), (1, 2), (4, 4), (5, 6))  # the pattern N L N R of S17
 
 
 def walk(length, spans, reordering, state=None):
     """Every sequence of spans, counted from 0, that the states allow, with its moves."""
-    state = state or State()
+    state = state or (Window() if reordering.limit else State())
     if state.final(length):
         yield (), ()
     for start, end in spans:
@@ -59,7 +63,7 @@ def cases(draw):
     return length, sorted({*spans, *((i, i + 1) for i in range(length) if draw(st.booleans()))})
 
 
-@pytest.mark.parametrize("reordering", REORDERINGS, ids=str)
+@pytest.mark.parametrize("reordering", [*REORDERINGS, *LIMITS], ids=str)
 @given(case=cases())
 def test_states_walk_the_space_of_the_definition(reordering, case):
     length, spans = case
@@ -88,6 +92,32 @@ def test_hierarchical_orientations():
             assert FORWARD[move] == side(last, future[-1])
 
 
+@pytest.mark.parametrize("reordering", [Reordering(8, True), *LIMITS], ids=str)
+def test_orientations_are_those_of_the_words_covered(reordering):
+    """The table of moves, and `turned` within a limit, against the definitions in sets of words."""
+    for taken, moves in walk(5, all_spans(5, 3), reordering):
+        placed = [(0, 0), *((start + 1, end) for start, end in taken)]
+        plain = [orientation(b, a) for a, b in pairwise(placed)]
+        turns = moves if reordering.limit else [(ORIENTATION[m], BACKWARD[m], FORWARD[m]) for m in moves]
+        for turn, letter, back in zip(turns, plain, backward(taken), strict=True):
+            assert turn[:2] == (NEUTRAL if letter is None else letter, "MSD".index(back))
+            assert turn[:2] in TURNS
+        assert "".join("MSD"[turn[2]] for turn in turns[1:]) == "".join(forward(taken, 5)[:-1])
+
+
+def test_whoever_keeps_the_limit_can_go_on():
+    """Rule 2 of the limit is there for this: words behind the first open one never become too far to go back from."""
+    for reordering in LIMITS:
+        seen, waiting = {Window()}, [Window()]
+        while waiting:
+            state = waiting.pop()
+            assert state.final(9) or state.move(state.free, state.free + 1, reordering) is not None
+            for start, end in all_spans(9, 4):
+                if state.move(start, end, reordering) is not None and (after := state.after(start, end)) not in seen:
+                    seen.add(after)
+                    waiting.append(after)
+
+
 def side(before, after):
     """M, S or D of two spans in target order."""
     return MONOTONE if before[1] == after[0] else SWAP if after[1] == before[0] else DISCONTINUOUS
@@ -108,6 +138,7 @@ def shift(stack, span):
         (Reordering(), [1, 1, 3, 8, 20]),  # by hand: of 1 2 3 4 all but 2 1 4 3
         (Reordering(adjacent_swaps=True), [1, 1, 3, 8, 21, 55]),  # every other Fibonacci number
         (Reordering(1), [1, 1, 3, 7, 16]),  # the block left behind has one word
+        (Reordering(limit=9), [1, 1, 3, 11, 49]),  # every order of every segmentation: the sum of C(n - 1, k - 1) k!
     ],
     ids=str,
 )
