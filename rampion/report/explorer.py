@@ -31,6 +31,7 @@ SHOWN = 10  # rounds in the page, at most
 BUDGET = 2_750_000  # bytes of data in the page, at most
 SEGMENTS = 2000  # segments in the page, at most: those with the greatest regret
 FEATURES = 12  # features of a candidate: those that change its score most
+SAMPLE = 50  # segments, by which the size of all is judged
 STEPS = 65535
 WORST = 8  # rows of the table of segments
 
@@ -91,8 +92,8 @@ def rounds(count: int, chosen: int) -> list[int]:
 def packed(judged: Judged, budget: int = BUDGET) -> dict[str, Any]:
     """The data of the page's script. To stay within the budget, first candidates are left out, then segments."""
     looks = Looks.at(judged)
-    whole, limit = looks, judged.batch.stakes.longest
-    looks = looks.first(SEGMENTS)
+    whole, looks = looks, looks.first(SEGMENTS)
+    limit = _fitting(looks, judged.batch.stakes.longest, budget)
     while (used := len(json.dumps(held := _packed(looks, limit)))) > budget:
         share = 0.95 * budget / used
         if limit > 2 * len(ROLES):
@@ -103,6 +104,16 @@ def packed(judged: Judged, budget: int = BUDGET) -> dict[str, Any]:
             break
     held["note"] = _sampled(whole, looks, held["candidates"])
     return held
+
+
+def _fitting(looks: Looks, longest: int, budget: int) -> int:
+    """How many candidates of each list fit, judged by some lists: to pack all of large ones would take long."""
+    step = len(looks.segments) // SAMPLE
+    if step < 2:
+        return longest
+    some = Looks(looks.judged, looks.scores, looks.picks[:, :, ::step], looks.segments[::step])
+    used = len(json.dumps(_packed(some, longest))) * len(looks.segments) / len(some.segments)
+    return min(longest, max(2 * len(ROLES), int(longest * 0.95 * budget / used)))
 
 
 def _sampled(whole: Looks, looks: Looks, candidates: int) -> str:
