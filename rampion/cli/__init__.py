@@ -25,7 +25,7 @@ COMMANDS = (
     "tune", "rerank", "features", "attach", "inspect", "score", "compare", "report", "recipes",
     "corpus", "align", "lm", "blocks", "counts", "decode", "oracle", "explain", "lattice", "train", "condense", "learn",
     "demo", "reproduce", "cite",
-    "weights", "diff", "rerun", "status", "store",
+    "weights", "diff", "rerun", "plot", "status", "store",
 )  # fmt: skip
 
 

@@ -90,6 +90,7 @@ Json = Annotated[bool, Option("--json", metavar="", help="Print one JSON object 
 # What is written: one flag, as many texts as there are things to write
 
 Out = "--out", "-o"
+PictureOut = Annotated[Path, Option(*Out, metavar="FILE", help="The picture: a file that ends in .svg, .png or .pdf.")]
 RerunOut = Annotated[
     Path | None, Option(*Out, metavar="DIR", help="The folder of the repeated run.", show_default="RUN-again")
 ]
@@ -242,6 +243,10 @@ OtherRun = Annotated[
     Path | None, Option("--compare", metavar="RUN", help="Another run: the page tells what differs, and nothing else.")
 ]
 OtherWeights = Annotated[str | None, Option("--compare", metavar="FILE", help="Other weights, to compare with.")]
+AxisFeatures = Annotated[
+    list[str] | None, Option("--feature", metavar="NAME", help="A feature whose weight changes; repeat it for more.")
+]
+PlaneSegment = Annotated[str | None, Option("--segment", metavar="ID", help="The segment to draw.")]
 Templates = Annotated[
     str | None,
     Option(

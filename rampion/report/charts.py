@@ -126,23 +126,27 @@ def scatter(title: str, groups: Groups, x: str, y: str) -> Markup:
 
 
 def write_lines(
-    path: Path, lines: Groups, title: str = "", x: str = "iteration", y: str = "BLEU", logarithmic: bool = False
-) -> None:
-    """Write an SVG file with a line for each series of points. Values that the axis cannot show are left out."""
+    path: Path, lines: Groups, title: str = "", x: str = "iteration", y: str = "BLEU", logarithmic: bool = False,
+    whole: bool = True,
+) -> None:  # fmt: skip
+    """Write an SVG file with a line for each series of points. Values that the axis cannot show are left out.
+
+    With `whole`, ticks of the x axis are whole numbers.
+    """
     shown = [
         Line(name, kept)
         for name, points in lines.items()
         if (kept := [(at, v) for at, v in points if math.isfinite(v) and (v > 0 or not logarithmic)])
     ]
     frame = _frame(path, (line.label for line in shown))
-    _write(path, title, _drawn_lines(title, shown, x, y, frame, logarithmic), frame)
+    written(path, title, _drawn_lines(title, shown, x, y, frame, logarithmic, whole), frame)
 
 
 def write_scatter(path: Path, groups: Groups, title: str, x: str, y: str) -> None:
     """Write an SVG file with groups of points."""
     groups = {name: points for name, points in groups.items() if points}
     frame = _frame(path, groups)
-    _write(path, title, _drawn_groups(title, groups, x, y, frame), frame)
+    written(path, title, _drawn_groups(title, groups, x, y, frame), frame)
 
 
 def check_name(path: Path) -> None:
@@ -159,13 +163,14 @@ def _frame(path: Path, labels: Iterable[str]) -> Frame:
     return Frame(min(math.ceil(1.15 * max(*sizes, Frame().letters)), 70))
 
 
-def _write(path: Path, title: str, picture: Markup, frame: Frame) -> None:
-    above = 24
+def written(path: Path, title: str, picture: Markup, frame: Frame, box: tuple[float, float] | None = None) -> None:
+    """Write a chart with its title as an SVG file; its size is that of the frame, or of the box."""
+    above, (width, height) = 24, box or (frame.width, HEIGHT)
     parts = [tag("style", Markup(STYLE)), tag("rect", width="100%", height="100%", class_="paper")]
     parts.append(tag("text", title, x=LEFT, y=18, class_="title"))
     whole = tag(
         "svg", *parts, tag("g", picture, transform=f"translate(0 {above})"), xmlns="http://www.w3.org/2000/svg",
-        viewBox=f"0 0 {frame.width} {HEIGHT + above}", width=frame.width, height=HEIGHT + above,
+        viewBox=f"0 0 {width} {height + above}", width=width, height=height + above,
     )  # fmt: skip
     with replacing(path) as file:
         file.write(whole.encode() + b"\n")
@@ -181,6 +186,9 @@ text { fill: #5a6168; font-size: 13px; }
 .grid { stroke: #e3e3e0; } .axis { stroke: #5a6168; }
 .line { fill: none; stroke-width: 2; stroke-linejoin: round; } .leader { fill: none; opacity: 0.5; }
 .s1 .line { stroke-dasharray: 6 4; } .s2 .line { stroke-dasharray: 8 3 2 3; } .s3 .line { stroke-dasharray: 2 3; }
+.crowd { fill: #5a6168; opacity: 0.45; } .ruler { stroke: #5a6168; stroke-dasharray: 4 4; fill: none; }
+.sure { fill: #0067a3; } .unsure { fill: #b9bec4; } .whisker { stroke: #1b1f23; stroke-width: 1.5; }
+.pin { fill: #ffffff; stroke: #1b1f23; stroke-width: 0.9; }
 .band { opacity: 0.16; } .mark { stroke: #ffffff; stroke-width: 1; } .label { font-weight: 600; }
 """ + "".join(
     f".c{n} .line, .c{n} .leader {{ stroke: {ink}; }} .c{n} .band, .c{n} .mark, .c{n} .label {{ fill: {ink}; }}\n"
@@ -196,7 +204,7 @@ def _families(names: Iterable[str]) -> list[tuple[int, int]]:
 
 
 def _drawn_lines(
-    title: str, lines: Sequence[Line], x: str, y: str, frame: Frame, logarithmic: bool | None = None
+    title: str, lines: Sequence[Line], x: str, y: str, frame: Frame, logarithmic: bool | None = None, whole: bool = True
 ) -> Markup:
     values = [value for line in lines for _, value in line.points]
     values += [value for line in lines for _, *both in line.band for value in both]
@@ -210,7 +218,7 @@ def _drawn_lines(
     labels = spread([(down(line.points[-1][1]), n) for n, line in enumerate(lines)])
     families = _families(line.label for line in lines)
     drawn = [_line(line, families[n], across, down, labels[n], frame) for n, line in enumerate(lines)]
-    return _svg(title, x, y, frame, [*_axes(across, down, x, y, frame), *drawn])
+    return svg(title, x, y, frame, [*axes(across, down, x, y, frame, whole), *drawn])
 
 
 def _drawn_groups(title: str, groups: Groups, x: str, y: str, frame: Frame) -> Markup:
@@ -225,10 +233,11 @@ def _drawn_groups(title: str, groups: Groups, x: str, y: str, frame: Frame) -> M
                  for a, b, told in (*spots, key)]  # fmt: skip
         text = tag("text", frame.cut(name), x=frame.right + 20, y=label, dy="0.35em", class_="label")
         drawn.append(tag("g", *marks, text, class_=f"series c{first % COLOURS} s0"))
-    return _svg(title, x, y, frame, [*_axes(across, down, x, y, frame, whole=False), *drawn])
+    return svg(title, x, y, frame, [*axes(across, down, x, y, frame, whole=False), *drawn])
 
 
-def _svg(title: str, x: str, y: str, frame: Frame, parts: Sequence[Markup]) -> Markup:
+def svg(title: str, x: str, y: str, frame: Frame, parts: Sequence[Markup]) -> Markup:
+    """The picture of a chart, as wide as its frame."""
     said = f"{title}: {y} by {x}; the numbers are in the table below" if frame.inside else f"{title}: {y} by {x}"
     box = f"0 0 {frame.width} {HEIGHT}"
     return tag(
@@ -256,12 +265,15 @@ def spread(heights: Sequence[tuple[float, int]]) -> dict[int, float]:
     return placed
 
 
-def _axes(across: Scale, down: Scale, x: str, y: str, frame: Frame, whole: bool = True) -> list[Markup]:
+def axes(
+    across: Scale, down: Scale, x: str, y: str, frame: Frame, whole: bool = True, grid: bool = True
+) -> list[Markup]:
     """The axes with ticks and names. With `whole`, ticks of the x axis are whole numbers."""
     bottom, parts = HEIGHT - BOTTOM, list[Markup]()
     for value in down.ticks():
         at = down(value)
-        parts.append(tag("line", x1=LEFT, x2=frame.right, y1=at, y2=at, class_="grid"))
+        if grid:
+            parts.append(tag("line", x1=LEFT, x2=frame.right, y1=at, y2=at, class_="grid"))
         parts.append(tag("text", brief(value), x=LEFT - 8, y=at, dy="0.35em", text_anchor="end"))
     for value in (at for at in across.ticks() if not whole or at == round(at)):
         parts.append(tag("text", short(value), x=across(value), y=bottom + 18, text_anchor="middle"))
