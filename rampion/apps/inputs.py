@@ -46,18 +46,22 @@ class Runs(NamedTuple):
 
 
 def read_runs(
-    paths: Sequence[str], lenient: bool, columns: Sequence[str] | None = None, metrics: Sequence[str] = ()
+    paths: Sequence[str],
+    lenient: bool,
+    columns: Sequence[str] | None = None,
+    metrics: Sequence[str] = (),
+    group: str | None = None,
 ) -> Runs:
     """The lists of every file, and what they hold of references; how a reader understood them is told.
 
-    Columns that the metrics read are targets, whatever their names.
+    Columns that the metrics read are targets, whatever their names; the column of the groups is kept.
     """
     from rampion.formats import is_store, read_lists, store
     from rampion.store.candidates import Candidates
 
     if is_store(paths):
         return Runs([store.read(paths[0])], None)
-    files = read_lists(paths, lenient=lenient, columns=_columns(columns, metrics))
+    files = read_lists(paths, lenient=lenient, columns=_columns(columns, metrics, group))
     for notice in files.notices:
         note(notice)
     for path, skipped in zip(paths, files.skipped, strict=True):
@@ -66,11 +70,12 @@ def read_runs(
     return Runs(Candidates.from_rows(files.names, files.runs), next(iter(files.records), None))
 
 
-def _columns(columns: Sequence[str] | None, metrics: Sequence[str]) -> Columns:
-    """What --columns says, and which columns metrics read."""
+def _columns(columns: Sequence[str] | None, metrics: Sequence[str], group: str | None) -> Columns:
+    """What --columns says, which columns metrics read, and which one groups segments."""
     from rampion.store.columns import Columns
 
-    return replace(Columns.parse(columns), wanted=tuple(name for one in metrics for name in _read_by(one)))
+    wanted = tuple(name for one in metrics for name in _read_by(one))
+    return replace(Columns.parse(columns), wanted=wanted, grouping=group)
 
 
 def _read_by(metric: str) -> list[str]:

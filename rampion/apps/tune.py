@@ -12,6 +12,8 @@ from pathlib import Path
 from time import monotonic
 from typing import NamedTuple
 
+import numpy as np
+
 from rampion import console
 from rampion.apps.inputs import (
     OF_DECODERS,
@@ -139,7 +141,7 @@ def prepare(task: TuneTask) -> Prepared:
     policy_named(task.policy or MERGE)
     if not task.force:
         _refuse_others(task, recipes, several=bool(seeds) or len(recipes) > 1)
-    runs, records = read_runs(task.lists, task.lenient, task.columns, [chosen.metric])
+    runs, records = read_runs(task.lists, task.lenient, task.columns, [chosen.metric], task.group)
     if sole := _sole_column(task, runs, records):
         recipes = {name: recipe.set(metric=sole) for name, recipe in recipes.items()}
         chosen, metric = next(iter(recipes.values())), named(sole)
@@ -153,7 +155,7 @@ def prepare(task: TuneTask) -> Prepared:
     start = weights_for(runs[0].features, task.weights, task.lenient) if task.weights else None
     held, held_references = None, None
     if task.dev:
-        held, records = read_runs(task.dev, task.lenient, task.columns, [chosen.metric])
+        held, records = read_runs(task.dev, task.lenient, task.columns, [chosen.metric], task.group)
         held = labelled(held, chosen.metric)
         held_references = references_of(segments_of(held), records, task.dev_refs, chosen.metric)
     lists = Task(
@@ -188,18 +190,27 @@ def _sole_column(task: TuneTask, runs: Sequence[Candidates], records: Records | 
 
 
 def groups_of(runs: Sequence[Candidates], column: str | None) -> list[str] | None:
-    """The group of every segment: the number in a column of its first candidate."""
+    """The group of every segment: the number or the string that its candidates have in a column."""
     if column is None:
         return None
     found: dict[str, str] = {}
     for lists in runs:
-        if column not in lists.metrics:
-            there = ", ".join(lists.metrics) or "none"
+        if column in lists.metrics:
+            numbers, codes = np.unique(lists.metrics[column], return_inverse=True)
+            values = [f"{number:.15g}" for number in numbers.tolist()]
+        elif column in lists.fields:
+            values, codes = list(lists.fields[column].values), lists.fields[column].codes.astype(np.intp)
+        else:
+            there = ", ".join([*lists.metrics, *lists.fields]) or "none"
             raise InputError(f"--group {column}: the lists have no such column; they have: {there}")
-        values = lists.metrics[column]
         for name, start, end in zip(lists.segments, lists.bounds[:-1], lists.bounds[1:], strict=True):
+            if (codes[start:end] != codes[start : start + 1]).any():
+                raise InputError(
+                    f"--group {column}: the candidates of segment {name} have several values of it; name a column "
+                    "that is the same in all candidates of a segment"
+                )
             if start < end:
-                found.setdefault(name, f"{values[start]:g}")
+                found.setdefault(name, values[codes[start]])
     return [found.get(name, "") for name in segments_of(runs)]
 
 

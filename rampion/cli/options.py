@@ -277,7 +277,9 @@ Folds = Annotated[
 ]
 Group = Annotated[
     str | None,
-    Option("--group", metavar="COLUMN", help="Segments with the same number in this column stay in one fold."),
+    Option(
+        "--group", metavar="COLUMN", help="Segments with the same string or number in this column stay in one fold."
+    ),
 ]
 Set = Annotated[
     list[str] | None,

@@ -56,6 +56,8 @@ class Columns:
         The length of every list, where nothing names the segments.
     wanted : tuple of str
         Columns that a metric reads: targets wherever they stand, unless they are named otherwise.
+    grouping : str, optional
+        A column that says which segments belong together: it is kept, whatever else it is for.
 
     Examples
     --------
@@ -79,6 +81,7 @@ class Columns:
     drop: tuple[str, ...] = ()
     size: int | None = None
     wanted: tuple[str, ...] = ()
+    grouping: str | None = None
 
     @classmethod
     def parse(cls, said: str | Sequence[str] | None) -> Columns:
@@ -137,7 +140,7 @@ class Columns:
                 yield role, value
 
     def __bool__(self) -> bool:
-        return replace(self, wanted=()) != Columns()
+        return replace(self, wanted=(), grouping=None) != Columns()
 
     def missing(self, met: Iterable[str]) -> Iterable[tuple[str, str]]:
         """Every role with a column of it that is not among those met; roles that a file may lack stand last."""

@@ -158,7 +158,8 @@ class Builder:
             raise WrongError(f"segment {identity} has no hypotheses; hyps must be a list of at least one")
         refs = references_in(record)
         above = {name: cell for name, cell in record.items() if name not in ("id", "hyps", "refs", "fields")}
-        unused = {name for name in above if name not in shapes.OF_SEGMENT and name not in self.given}
+        used = {*shapes.OF_SEGMENT, *self.given, self.columns.grouping}
+        unused = {name for name in above if name not in used}
         for name in unused:
             del above[name]
         found = [self._candidate(hyp, above, f"hyps[{i}]") for i, hyp in enumerate(hyps)]
@@ -214,7 +215,9 @@ class Builder:
         one = _Candidate()
         for name, cell in above.items():
             self.met.add(name)
-            self._put(one, self.given.get(name, name), name, cell, name)
+            self._group(one, name, cell, name)
+            if role := self.given.get(name, name if name in shapes.OF_SEGMENT else ""):
+                self._put(one, role, name, cell, name)
         for name, cell in hyp.items():
             self._cell(one, name, cell, f"{where}.{name}")
         if one.text is None:
@@ -223,6 +226,7 @@ class Builder:
 
     def _cell(self, one: _Candidate, name: str, cell: Any, where: str) -> None:
         """Put a cell where its column belongs."""
+        self._group(one, name, cell, where)
         role = self.given.get(name) or (self.guesses[name] if self.flat or name in self.guesses else "")
         if role:
             self.met.add(name)
@@ -244,6 +248,11 @@ class Builder:
             if name in ("metrics", "fields") and not self.flat:
                 _object(cell, where)
             self._open(one, name, cell, where)
+
+    def _group(self, one: _Candidate, name: str, cell: Any, where: str) -> None:
+        """Keep the cell if it says to which group the segment belongs."""
+        if name == self.columns.grouping:
+            one.fields[name] = _shown(cell, where)
 
     def _nested(self, one: _Candidate, label: str, value: Any, where: str) -> None:
         """A feature, which may have several values, unless its name has been given another role."""
@@ -461,7 +470,7 @@ class Builder:
         found += [self._nowhere(role, name) for role, name in self.columns.missing(self.met)]
         odd = dict(self._odd(texts))
         found += odd.values()
-        if unused := sorted((texts | empty | self._not_features()) - odd.keys()):
+        if unused := sorted((texts | empty | self._not_features()) - odd.keys() - {self.columns.grouping}):
             found.append(
                 f"not used: {_some(unused)} (to keep a column: --columns keep=NAME; as features: indicators=NAME)"
             )

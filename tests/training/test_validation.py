@@ -218,6 +218,41 @@ def test_the_command_shows_figures_first_and_keeps_them(files, tmp_path):
     assert "5 folds of 10 groups of lists" in groups
 
 
+@pytest.mark.parametrize("place", ["record", "field", "table"])
+def test_groups_have_names(tmp_path, place):
+    records, lines = made(1, segments=30).to_records(), []
+    for number, record in enumerate(records):
+        document = f"page {number % 10}"
+        if place == "record":
+            record["document"] = document
+        for hyp in record["hyps"]:
+            hyp["metrics"].pop("group")
+            if place == "field":
+                hyp["fields"] = {"document": document}
+        row = {"id": record["id"], "document": document}
+        table = [row | {"text": hyp["text"]} | hyp["feats"] | hyp["metrics"] for hyp in record["hyps"]]
+        lines += table if place == "table" else [record]
+    (tmp_path / "lists.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    arguments = ["tune", tmp_path / "lists.jsonl", "--metric", METRIC, "--out", tmp_path / "run", "--recipe", "risk"]
+    done = rampion(*arguments, "--group", "document")
+    assert done.code == 0, done.err
+    assert "5 folds of 10 groups of lists" in done.out
+    assert "not used" not in done.err
+    asked = rampion(*arguments, "--group", "topic", "--force")
+    assert (asked.code, "no such column; they have: right" in asked.err) == (2, True)
+
+
+def test_a_group_is_of_all_candidates_of_a_segment(tmp_path):
+    records = made(1, segments=20).to_records()
+    for record in records:
+        for place, hyp in enumerate(record["hyps"]):
+            hyp["fields"] = {"model": f"m{place}"}
+    (tmp_path / "lists.jsonl").write_text("\n".join(map(json.dumps, records)))
+    done = rampion("tune", tmp_path / "lists.jsonl", "--metric", METRIC, "--group", "model", "--out", tmp_path / "run")
+    assert done.code == 2
+    assert "--group model: the candidates of segment s0 have several values of it" in done.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
