@@ -27,6 +27,7 @@ MISSING = {"", "na", "n/a", "nan", "null", "none"}  # cells of a table that say 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|infinity)", re.IGNORECASE)
 _COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?")  # a number as half of Europe writes it
 _WORDS = {"true": 1.0, "false": 0.0}
+_LABELS = _WORDS | {"yes": 1.0, "no": 0.0, "correct": 1.0, "incorrect": 0.0, "pass": 1.0, "fail": 0.0}  # of targets
 NUMBER, MISSED, OTHER = range(3)
 
 
@@ -241,7 +242,7 @@ class Builder:
         elif name == "metrics" and isinstance(cell, Mapping):
             for label, value in cell.items():
                 self.met.add(label)
-                one.metrics[string(label, where)] = finite(value, f"{where}[{label!r}]")
+                one.metrics[string(label, where)] = _label(value, f"{where}[{label!r}]")
         elif name == "fields" and isinstance(cell, Mapping):
             one.fields |= {string(label, where): string(value, where) for label, value in cell.items()}
         else:
@@ -301,7 +302,7 @@ class Builder:
             case "note":
                 one.note = string(cell, where)
             case "target":
-                one.metrics[name] = finite(cell, where)
+                one.metrics[name] = _label(cell, where)
             case "refs":
                 refs = cell if isinstance(cell, list) else [] if cell is None else [cell]
                 one.refs += [ref for ref in (plain_text(ref, where).strip() for ref in refs) if ref]
@@ -638,6 +639,19 @@ def finite(value: Any, where: str) -> float:
     if found == OTHER or math.isinf(number):
         raise WrongError(f"{where} is {str(value)[:60]!r}; a finite number is expected")
     return number
+
+
+def _label(cell: Any, where: str) -> float:
+    """A finite number, 1 or 0 for a word such as yes or no, or NaN where it is not known."""
+    if isinstance(cell, str):
+        word = cell.strip().lower()
+        if word in _LABELS:
+            return _LABELS[word]
+        if _read(cell)[0] == OTHER:
+            raise WrongError(
+                f"{where} is {cell[:60]!r}; a finite number is expected, or one of the words {', '.join(_LABELS)}"
+            )
+    return finite(cell, where)
 
 
 def _weight(cell: Any, where: str) -> str:

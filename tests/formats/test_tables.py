@@ -80,6 +80,31 @@ def test_columns_that_are_named(tmp_path, kind):
     assert lists[0][1].features == {"logprob": -2.5, "model=b": 1.0}
 
 
+@pytest.mark.parametrize("kind", WRITERS)
+@pytest.mark.parametrize(
+    ("good", "bad"), [("yes", "no"), ("True", "FALSE"), ("Correct", "incorrect"), (" PASS", "Fail ")]
+)
+def test_words_are_labels_where_they_are_the_target(tmp_path, kind, good, bad):
+    rows = [{**row, "is_correct": good if row["is_correct"] else bad, "judged": bad} for row in ROWS]
+    (tmp_path / "x").write_text(WRITERS[kind](rows))
+    lists, _ = read(tmp_path / "x")
+    assert lists.metrics["is_correct"].tolist() == [1.0, 0.0, 1.0]
+    assert "judged" not in lists.metrics
+    lists, _ = read(tmp_path / "x", "target=judged")
+    assert lists.metrics["judged"].tolist() == [0.0] * 3
+
+
+def test_words_are_labels_in_nested_records_and_tables_inside_objects(tmp_path):
+    (tmp_path / "x").write_text(json.dumps({"id": "1", "hyps": [
+        {"text": "a", "metrics": {"good": "Yes"}}, {"text": "b", "metrics": {"good": "no"}}, {"text": "c"},
+    ]}))  # fmt: skip
+    assert read(tmp_path / "x")[0].metrics["good"].tolist()[:2] == [1.0, 0.0]
+    hyps = [{"text": "a", "verdict": "incorrect"}, {"text": "b", "verdict": "PASS"}]
+    for record in ({"id": "1", "hyps": hyps}, {"data": [{"id": "1"} | hyp for hyp in hyps]}):
+        (tmp_path / "y").write_text(json.dumps(record))
+        assert read(tmp_path / "y", "target=verdict")[0].metrics["verdict"].tolist() == [0.0, 1.0]
+
+
 def test_parquet(tmp_path):
     pyarrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet
@@ -191,7 +216,8 @@ def test_lists_of_a_fixed_length_need_no_names(tmp_path):
         ("id,text,LM\n1,a,inf\n", None, "x:2: LM is 'inf'; a finite number is expected"),
         ("id,text,weight\n1,a,1\n1,b,2\n", None, "x: segment 1 has two weights"),
         ("id,text,weight\n1,a,-1\n", None, "x:2: weight is '-1'; the weight of a segment is a number of 0 or more"),
-        ("id,text,label\n1,a,yes\n", None, "x:2: label is 'yes'; a finite number is expected"),
+        ("id,text,label\n1,a,maybe\n", None, "x:2: label is 'maybe'; a finite number is expected, or one of the words "
+         "true, false, yes, no, correct, incorrect, pass, fail$"),
         ("q,t\n1,a\n", "id=q", "x:2: has no text; it has q, t: say which column holds it"),
         ("q,t\n1,a\n", "text=t", "x:2: has no segment; it has q, t: say which column"),
         ("id,text\n1,a\n", "text=id,id=id", "the column 'id' is id and text; give it one role"),
