@@ -18,6 +18,8 @@ def main() -> None:
     except KeyboardInterrupt:
         signals.tell()
         raise SystemExit(signals.INTERRUPTED) from None
+    finally:
+        signals.done()
 
 
 if __name__ == "__main__":

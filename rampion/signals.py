@@ -7,6 +7,7 @@ not finished and ends it. What has a name on the disk is whole at any moment, so
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import sys
@@ -20,7 +21,15 @@ from rampion.interruption import LINE
 
 GRACE = 0.6  # seconds that the process has to end by itself
 UNFINISHED = set[str]()  # files and folders that are being written, under their temporary names
-_TOLD = threading.Event()
+_TOLD, _DONE = threading.Event(), threading.Event()
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C, as a class of its own.
+
+    Python marks a KeyboardInterrupt itself that leaves a string in exec or eval (every dataclass is made by one) as
+    caught by nobody, and ends the process by the signal, whoever catches it later.
+    """
 
 
 def watch() -> None:
@@ -31,7 +40,13 @@ def watch() -> None:
     signal.set_wakeup_fd(mouth, warn_on_full_buffer=False)
     sys.unraisablehook = _unraisable
     threading.Thread(target=_end, args=(ear,), daemon=True).start()
+    atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)  # runs last; then Python gives up its handlers
     signal.signal(signal.SIGINT, _once)  # last: it may strike at once
+
+
+def done() -> None:
+    """The work is done, and Ctrl-C interrupts nothing; only if the process does not end soon is it ended."""
+    _DONE.set()
 
 
 def tell() -> None:
@@ -70,7 +85,8 @@ def occupy() -> None:
 
 def _once(_number: int, _frame: FrameType | None) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second one must not disturb what the first has begun
-    raise KeyboardInterrupt
+    if not _DONE.is_set():
+        raise Interrupted
 
 
 def _end(ear: int) -> None:
@@ -87,5 +103,5 @@ def _end(ear: int) -> None:
 
 def _unraisable(caught: sys.UnraisableHookArgs, /) -> None:
     """Ctrl-C may strike where Python lets nothing through; then the thread ends the process."""
-    if caught.exc_type is not KeyboardInterrupt:
+    if not issubclass(caught.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(caught)

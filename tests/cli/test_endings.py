@@ -42,7 +42,8 @@ import importlib.abc, sys, time
 class Slow(importlib.abc.MetaPathFinder):
     def find_spec(self, name, *_):
         if name == {module!r}:
-            sys.stdout.write("now"); sys.stdout.flush(); time.sleep(30)
+            sys.stdout.write("now"); sys.stdout.flush()
+            exec("for _ in range(300): time.sleep(0.1)")  # a string, as dataclasses have it
 sys.meta_path.insert(0, Slow())
 """)
     here = {"PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"}
@@ -87,6 +88,32 @@ def test_ctrl_c_in_a_long_kernel(tmp_path, work):
     assert (code, err) == (130, LINE)
     assert seconds < 5
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("x", "old")]
+
+
+AT_EXIT = """
+import atexit, os, sys, time
+class Last:
+    def __init__(self, write, sleep):
+        self.write, self.sleep = write, sleep
+    def __del__(self):
+        self.write(2, b"now"); self.sleep(0.3)
+last = Last(os.write, time.sleep)
+if {late}:
+    sys.last = [last]
+else:
+    atexit.register(last.__del__)
+    del Last.__del__
+"""
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["at exit", "while Python is taken down"])
+def test_ctrl_c_when_the_work_is_done(task, tmp_path, late):
+    """A command that has told its results is not interrupted any more: not by Python either, without its handlers."""
+    (tmp_path / "sitecustomize.py").write_text(AT_EXIT.format(late=late))
+    here = {"PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"}
+    with start("rerank", task / "dev.nbest", "-w", task / "start.weights", env=ENVIRONMENT | here) as process:
+        assert process.stderr.read(3) == b"now"
+        assert interrupted(process, 0)[:2] == (0, b"")
 
 
 def test_two_interruptions_are_one_line(task, tmp_path):
