@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterable, Iterator
 from enum import IntEnum
@@ -23,6 +24,7 @@ Spans = NDArray[np.int64]
 
 _PLACE, _ID, _TEXT, _NOTE, _SEGMENT, _ENTRIES = 0, 1, 3, 5, 7, 8  # columns of spans; ends stand behind ID, TEXT, NOTE
 _POSITION, _LINES, _WHERE = 0, 1, 2  # cells of state
+_SHORTEST = len(b"0||| |||\n")  # no line that is read has fewer bytes
 _BAR = re.compile(rb"(?<!\S)\|\|\|(?!\S)")
 _TWO_BARS = re.compile(rb"(?<!\S)\|\|\|(?!\S).*(?<!\S)\|\|\|(?!\S)")
 _FIRST_BAR = re.compile(rb"\|\|\|(?!\S)")
@@ -88,12 +90,14 @@ class _Reader:
 
     def _parse(self, block: bytes) -> tuple[Spans, Reals, NDArray[np.uint32], Reals, list[tuple[int, FormatError]]]:
         """Spans, totals, slots and values of the good lines; places and sentences of the bad ones."""
-        data, count, room = np.frombuffer(block, np.uint8), newlines(block), len(block) // 2 + 2
+        data, room = np.frombuffer(block, np.uint8), len(block) // 2 + 2
+        count = min(newlines(block), len(block) // _SHORTEST + 1)
         spans, scores = np.empty((count, 9), np.int64), np.empty(count)
-        slots, values, groups = np.empty(room, np.uint32), np.empty(room), np.empty((room, 3), np.int64)
+        slots, values = np.empty(room, np.uint32), np.empty(room)
+        groups = np.empty((2 + sum(np.count_nonzero(data == mark) for mark in b"=:"), 3), np.int64)  # of one line
         state, seen = np.zeros(4, np.int64), np.zeros(len(self.labels.sizes), np.int64)
         bad: list[tuple[int, FormatError]] = []
-        for stop, mistake in [*_undecodable(block), (len(block), None)]:
+        for stop, mistake in chain(_undecodable(block), [(len(block), None)]):
             while state[_POSITION] < stop:
                 answer = _kernels.parse(data, stop, self.labels, seen, spans, scores, slots, values, groups, state)
                 if answer == Answer.FULL:
@@ -183,22 +187,20 @@ class _Reader:
         self.skipped.add(error, count)
 
 
-def _undecodable(block: bytes) -> list[tuple[int, UnicodeDecodeError]]:
-    """Starts of the lines that are not UTF-8."""
+def _undecodable(block: bytes) -> Iterator[tuple[int, UnicodeDecodeError]]:
+    """Starts of the lines that are not UTF-8; one at a time, since there may be millions."""
     if block.isascii():
-        return []
+        return
     try:
         block.decode()
     except UnicodeDecodeError:
-        bad, place = [], 0
-        for line in block.split(b"\n"):
+        place = 0
+        for line in io.BytesIO(block):
             try:
-                line.decode()
+                line.rstrip(b"\n").decode()
             except UnicodeDecodeError as error:
-                bad.append((place, error))
-            place += len(line) + 1
-        return bad
-    return []
+                yield place, error
+            place += len(line)
 
 
 def _cut(block: bytes, spans: Spans, column: int) -> Texts:

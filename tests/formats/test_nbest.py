@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import math
+import tracemalloc
 from contextlib import suppress
 
 import numpy as np
@@ -231,3 +232,17 @@ def test_any_bytes_are_read_or_refused_in_a_sentence(tmp_path_factory, edits, no
         path.write_bytes(bytes_)
         with suppress(InputError):
             load(path, Skipped() if lenient else None)
+
+
+@pytest.mark.parametrize("line", [b"\n", b"\xff\n", b"a=\n", b"0\n"])
+def test_a_block_of_the_shortest_lines_takes_little_memory(tmp_path, line):
+    """A packed file of a few kilobytes unpacks to a block of millions of lines, of which none is a candidate."""
+    path, size = tmp_path / "list.nbest.gz", 5 << 20
+    path.write_bytes(gzip.compress(line * (size // len(line)), 1))
+    tracemalloc.start()
+    try:
+        with suppress(FormatError):
+            next(nbest.read(path, Labels(Names(), 2)))
+        assert tracemalloc.get_traced_memory()[1] < 20 * size
+    finally:
+        tracemalloc.stop()
