@@ -530,8 +530,9 @@ def test_numbers_of_wuebker_and_others():
     ] == pytest.approx(6.4)
     for relation in wuebker.table_2.relations:
         for claim in relation.claims:
-            first, second = (papers["wuebker-table-2", one.row][one.measure] for one in claim.quantities)
-            assert first > second, relation.id
+            if relation.id != "X20f":  # which is not from the paper
+                first, second = (papers["wuebker-table-2", one.row][one.measure] for one in claim.quantities)
+                assert first > second, relation.id
 
 
 def test_gimpel_and_smiths_own_numbers_fulfil_table_2():

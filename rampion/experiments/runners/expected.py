@@ -7,21 +7,33 @@ from __future__ import annotations
 
 import json
 import tracemalloc
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rampion import console
 from rampion.apps.loops import Found, best_of
-from rampion.arrays import Reals
+from rampion.arrays import Offsets, Reals
 from rampion.errors import RecipeError
 from rampion.experiments.forecast import Load
-from rampion.experiments.papers.wuebker import LARGER, RATES, RECIPES, STEPS, Curve, Effort, Learning, Trial, Tuned
+from rampion.experiments.papers.wuebker import (
+    LARGER,
+    RATES,
+    RECIPES,
+    STEPS,
+    STRENGTHS,
+    Curve,
+    Effort,
+    Learning,
+    Trial,
+    Tuned,
+)
 from rampion.experiments.runners.inputs import WORDS, Stock
 from rampion.experiments.runners.sets import bleu
 from rampion.experiments.samples import MEAN, RISES, Outcome, Rise
@@ -31,7 +43,11 @@ from rampion.losses.expectation import ExpectedBleu
 from rampion.metrics.judging import Batch
 from rampion.optim.baum_welch import Growth
 from rampion.schema import Schema, reals
+from rampion.store.candidates import Candidates
 from rampion.store.features import Weights
+from rampion.store.names import Names
+from rampion.store.rows import Rows
+from rampion.store.text import Texts
 from rampion.training.inputs import judge
 from rampion.training.pooled import volume
 from rampion.training.recipes import RECIPES as KNOWN
@@ -41,8 +57,7 @@ if TYPE_CHECKING:
     from rampion.decoder.alignment.links import Alignment
     from rampion.decoder.block_decoder import BlockDecoder
     from rampion.decoder.models.lm import Lm
-    from rampion.decoder.system import System
-    from rampion.store.candidates import Candidates
+    from rampion.decoder.system import Parts, System
 
 Settings = Tuned | Curve | Effort | Trial
 Learnt = Mapping[str, Reals]  # weights of the features of the lists, or probabilities of the entries of tables
@@ -51,6 +66,8 @@ BASE = ("pairs", "held_out", "beam", "width", "decodings")  # the fields of the 
 CHOOSER = 1  # the seed of the base system that makes lists, and of the MERT that chooses a step
 HELD = 10  # every tenth list is held out to choose a rate
 TIMED = 10  # steps whose time is measured
+STRETCHES = 5  # of cross-fitted lists
+SEEN = {"left": "one-left-out", "whole": "nothing-left-out", "crossed": "cross-fitted"}
 SPREAD = 6.0  # the effective number of candidates of a list when learning begins
 LOSS = ExpectedBleu()
 WEIGHTS = "weights"
@@ -130,16 +147,16 @@ def trial(stock: Stock, learning: Learning) -> Outcome:
 def effort(stock: Stock, learning: Learning) -> Outcome:
     """The seconds of every step, the peak memory of learning, and the number of values that it changes."""
     lists = listed(stock, learning)
-    batch, ticks, changed = judged(stock, lists), list[float](), list[int]()
+    batch, pace, ticks, changed = judged(stock, lists), paced(stock, learning), list[float](), list[int]()
 
     def told(weights: Reals, learnt: Learnt, moved: int) -> None:
         ticks.append(perf_counter())
         changed.append(moved)
 
-    climb(stock, learning, batch, told, TIMED)
+    climb(stock, learning, pace, batch, told, TIMED)
     tracemalloc.start()
     try:
-        climb(stock, learning, replace(batch), lambda *_: None, 2)
+        climb(stock, learning, pace, replace(batch), lambda *_: None, 2)
         _, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -176,7 +193,7 @@ def home(stock: Stock) -> Path:
     return stock.out / "expected" / "-".join(map(str, sizes))
 
 
-def decoder(stock: Stock, system: System, features: str) -> BlockDecoder:
+def decoder(stock: Stock, system: Parts, features: str) -> BlockDecoder:
     beam = stock.scale.beam
     return system.decoder(features, threads=stock.threads, beam=beam, pops=10 * beam)
 
@@ -195,53 +212,82 @@ def mert(stock: Stock, bundled: BlockDecoder, start: Weights, seed: int, decodin
 
 
 def listed(stock: Stock, learning: Learning) -> Candidates:
-    """Lists of the first sentences of the training text, decoded with a language model of the others."""
-    from rampion.decoder.models.leave_one_out import LENGTH
-
-    system = stock.whole
+    """Lists of the first sentences of the training text."""
     count = sentences(stock, learning)
-    left = "one-left-out" if learning.leave_one_out else "nothing-left-out"
-    path = home(stock) / "lists" / f"{learning.features.replace(',', '-')}-{left}-{count}.store"
+    path = home(stock) / "lists" / f"{learning.features.replace(',', '-')}-{SEEN[learning.lists]}-{count}.store"
     if not path.exists():
-        console.note(f"  listing {count} training sentences with {learning.features}, {left.replace('-', ' ')}")
-        part, model = system.corpus.train.take(np.arange(count)), language(stock, count)
-        lister = decoder(stock, replace(system, lm=model), f"fourteen,{learning.features}")
-        if learning.leave_one_out:
-            lister = lister.leaving_out(part.source, part.target, alignment(stock, count), LENGTH)
-        lists = lister.decode(part.source, Weights.from_dict(base(stock).weights), stock.scale.width)
+        console.note(f"  listing {count} training sentences with {learning.features}, {SEEN[learning.lists]}")
+        weights, parts = Weights.from_dict(base(stock).weights), list[Candidates]()
+        for rows, lister in listers(stock, learning, count):
+            part = lister.decode(stock.whole.corpus.train.source.take(rows), weights, stock.scale.width)
+            parts.append(replace(part, segments=Texts.from_strings(map(str, rows))))
         path.parent.mkdir(parents=True, exist_ok=True)
-        store.write(path, lists)
+        store.write(path, united(parts))
     return store.read(path)
 
 
-def sentences(stock: Stock, learning: Learning) -> int:
-    """The number of sentences to list: at most half of all, because the others make the language model."""
-    return min(stock.scale.listed * (LARGER if learning.larger else 1), len(stock.whole.corpus.train) // 2)
+def listers(stock: Stock, learning: Learning, count: int) -> Iterator[tuple[Offsets, BlockDecoder]]:
+    """Stretches of the first sentences of the training text, and the decoder of each.
+
+    Its language model is of the other sentences. So are its blocks, if the lists are cross-fitted.
+    """
+    from rampion.decoder.folds import Folds
+    from rampion.decoder.models.leave_one_out import LENGTH
+
+    system, names = stock.whole, f"fourteen,{learning.features}"
+    train = system.corpus.train
+    if learning.lists == "crossed":
+        folds = Folds.of(system, stock.out / "whole", STRETCHES, count)
+        for first, last in folds:
+            yield np.arange(first, last), decoder(stock, folds.others(first, last, stock.threads), names)
+        return
+    edges = [0, count] if count <= len(train) // 2 else [0, count // 2, count]
+    for first, last in pairwise(edges):
+        rows = np.arange(first, last)
+        lister = decoder(stock, replace(system, lm=language(stock, first, last)), names)
+        if learning.lists == "left":
+            part = train.take(rows)
+            lister = lister.leaving_out(part.source, part.target, alignment(stock).take(rows), LENGTH)
+        yield rows, lister
 
 
-def language(stock: Stock, count: int) -> Lm:
-    """A language model of all training sentences but the first `count`."""
-    from rampion.decoder.models import kneser, lm
-
-    path = home(stock) / "lists" / f"others-than-{count}.lm"
-    if not path.exists():
-        train = stock.whole.corpus.train
-        path.parent.mkdir(parents=True, exist_ok=True)
-        kneser.estimate(train.take(np.arange(count, len(train))).target, WORDS).lm.write(path)
-    return lm.read(path)
-
-
-def alignment(stock: Stock, count: int) -> Alignment:
-    """The word alignment of the first `count` pairs, with which the blocks were made."""
-    from rampion.decoder.alignment import links
-    from rampion.decoder.system import LINKS
+def alignment(stock: Stock) -> Alignment:
+    """The word alignment that the blocks were made with."""
+    from rampion.decoder.text.tokenised import Tokenised
 
     train = stock.whole.corpus.train
-    if train.links is not None:
-        return links.parsed(enumerate(map(str.strip, train.links.take(np.arange(count))), 1), "the alignment")
-    whole = links.read(stock.out / "whole" / LINKS)
-    points = slice(0, int(whole.bounds[count]))
-    return links.Alignment(whole.bounds[: count + 1], whole.sources[points], whole.targets[points])
+    return stock.whole.alignment(Tokenised.of(train.source), Tokenised.of(train.target), stock.out / "whole")
+
+
+def united(parts: list[Candidates]) -> Candidates:
+    """The lists of several decoders, one after another: features of the same name are one feature."""
+    if len(parts) == 1:
+        return parts[0]
+    names, runs = Names(), list[Rows]()
+    while parts:
+        part = parts.pop(0)
+        ids = names.intern_all(part.features.names).astype(np.uint32)
+        rows = part.rows()
+        runs.append(rows._replace(ids=ids[rows.ids]))
+    return Candidates.from_rows(names, [runs])[0]
+
+
+def sentences(stock: Stock, learning: Learning) -> int:
+    """The number of sentences to list."""
+    return min(stock.scale.listed * (LARGER if learning.larger else 1), len(stock.whole.corpus.train))
+
+
+def language(stock: Stock, first: int, last: int) -> Lm:
+    """A language model of all training sentences but those from `first` to `last - 1`."""
+    from rampion.decoder.models import kneser, lm
+
+    path = home(stock) / "lists" / f"others-than-{first}-{last}.lm"
+    if not path.exists():
+        train = stock.whole.corpus.train
+        rows = np.concatenate([np.arange(first), np.arange(last, len(train))])
+        path.parent.mkdir(parents=True, exist_ok=True)
+        kneser.estimate(train.target.take(rows), WORDS).lm.write(path)
+    return lm.read(path)
 
 
 def judged(stock: Stock, lists: Candidates) -> Batch:
@@ -307,10 +353,9 @@ class Course:
 
 
 def named_(learning: Learning) -> str:
-    left = "left" if learning.leave_one_out else "whole"
-    rate = "chosen" if learning.rate is None else f"{learning.rate:g}"
     size = "larger" if learning.larger else "usual"
-    return "-".join([learning.method, *learning.features.split(","), left, size, f"{learning.tau:g}", rate])
+    numbers = ("chosen" if number is None else f"{number:g}" for number in (learning.tau, learning.rate))
+    return "-".join([learning.method, *learning.features.split(","), learning.lists, size, *numbers])
 
 
 def _columns(learning: Learning) -> list[str]:
@@ -322,7 +367,7 @@ def _columns(learning: Learning) -> list[str]:
 
 def _learn(stock: Stock, learning: Learning, path: Path) -> None:
     batch = judged(stock, listed(stock, learning))
-    rate = paced(stock, learning)
+    pace = paced(stock, learning)
     tried = set(steps_tried(stock.scale.tried))
     points, arrays = [expected(batch, np.zeros(len(batch.candidates.features)))], dict[str, Reals]()
     last: Learnt = {}
@@ -334,8 +379,8 @@ def _learn(stock: Stock, learning: Learning, path: Path) -> None:
         if len(points) - 1 in tried:
             arrays.update({f"{len(points) - 1} {name}": numbers for name, numbers in last.items()})
 
-    climb(stock, replace(learning, rate=rate), batch, told)
-    facts = {"rate": rate, "steps": len(points) - 1, "features": len(batch.candidates.features)}
+    climb(stock, learning, pace, batch, told)
+    facts = {**pace._asdict(), "steps": len(points) - 1, "features": len(batch.candidates.features)}
     if len(points) - 1 not in tried:  # learning ended early, because no step helped
         arrays.update({f"{len(points) - 1} {name}": numbers for name, numbers in last.items()})
     points += points[-1:] * (STEPS + 1 - len(points))
@@ -356,28 +401,50 @@ def expected(batch: Batch, weights: Reals) -> Reals:
     return found
 
 
-def paced(stock: Stock, learning: Learning) -> float | None:
-    """The rate of RATES that is best on the held-out lists after learning from the others; None without rates."""
-    if learning.rate is not None or learning.method not in RATES:
-        return learning.rate
-    lists = listed(stock, learning)
+class Pace(NamedTuple):
+    """The strength of the regulariser, and the learning rate of a method that has one."""
+
+    tau: float
+    rate: float | None
+
+    def __str__(self) -> str:
+        return f"tau {self.tau:g}" if self.rate is None else f"eta {self.rate:g}"
+
+
+def paced(stock: Stock, learning: Learning) -> Pace:
+    """The pace that is best on the held-out lists after learning from the others, where there is a choice."""
+    lists, tried = listed(stock, learning), paces(learning)
+    if len(tried) == 1:
+        return tried[0]
     apart = np.arange(len(lists.segments)) % HELD == 0
     rest, held = (judged(stock, lists[np.flatnonzero(rows)]) for rows in (~apart, apart))
-    reached = dict[float, float]()
-    for rate in RATES[learning.method]:
+    reached = dict[Pace, float]()
+    for pace in tried:
         last = np.zeros(len(lists.features))
 
         def told(weights: Reals, learnt: Learnt, moved: int, last: Reals = last) -> None:
             last[:] = weights
 
-        climb(stock, replace(learning, rate=rate), rest, told)
-        reached[rate] = float(expected(held, last).mean())
-    console.note("  " + ", ".join(f"eta {rate:g}: {score:.2f}" for rate, score in reached.items()))
-    return max(reached, key=lambda rate: reached[rate])
+        climb(stock, learning, pace, rest, told)
+        reached[pace] = float(expected(held, last).mean())
+    console.note("  " + ", ".join(f"{pace}: {score:.2f}" for pace, score in reached.items()))
+    return max(reached, key=lambda pace: reached[pace])
+
+
+def paces(learning: Learning) -> list[Pace]:
+    """What there is to choose from: rates of methods that have one, and strengths of the regulariser."""
+    taus = STRENGTHS[learning.method] if learning.tau is None else (learning.tau,)
+    rates = RATES[learning.method] if learning.rate is None and learning.method in RATES else (learning.rate,)
+    return [Pace(tau, rate) for tau in taus for rate in rates]
 
 
 def climb(
-    stock: Stock, learning: Learning, batch: Batch, told: Callable[[Reals, Learnt, int], None], steps: int | None = None
+    stock: Stock,
+    learning: Learning,
+    pace: Pace,
+    batch: Batch,
+    told: Callable[[Reals, Learnt, int], None],
+    steps: int | None = None,
 ) -> None:
     """Run the steps of a method. After each, call told(weights, what was learnt, the number of changed values)."""
     size, steps = len(batch.candidates.features), steps or STEPS
@@ -389,15 +456,15 @@ def climb(
             raise RecipeError("no phrase channel of the base system has a weight above 0, so that none can grow")
         used = {name: whole.used for name, whole in found.items()}
         parts = tuple(whole.only(used[name]) for name, whole in found.items())
-        for grown in Growth(parts, learning.tau, steps).grow(LOSS, batch):
+        for grown in Growth(parts, pace.tau, steps).grow(LOSS, batch):
             learnt = {name: whole.start.copy() for name, whole in found.items()}
             for (name, whole), part in zip(found.items(), grown.tables, strict=True):
                 learnt[name][used[name][whole.rows]] = part
             told(grown.weights, learnt, grown.moved)
         return
-    recipe = KNOWN[RECIPES[learning.method]].set(l2=2 * learning.tau, epochs=steps)
-    if learning.rate is not None:
-        recipe = recipe.set(rate=learning.rate)
+    recipe = KNOWN[RECIPES[learning.method]].set(l2=2 * pace.tau, epochs=steps)
+    if pace.rate is not None:
+        recipe = recipe.set(rate=pace.rate)
     zero, free = np.zeros(size), replace(batch, candidates=batch.candidates.sparse())
     recipe.solver.solve(
         recipe.loss, free, zero, zero, lambda _, now: told(now, {WEIGHTS: now}, int(np.count_nonzero(now)))
