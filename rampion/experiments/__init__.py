@@ -18,10 +18,12 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypedDict
 from rampion.errors import RecipeError
 from rampion.experiments.claims import Claim, Close, Greater, Judged, NotLess, Verdict, powered, together
 from rampion.experiments.samples import Outcome, Outcomes, measured, score
+from rampion.timing import Clock
 
 PAPERS = {"tillmann-zhang": "tillmann_zhang", "gimpel-smith": "gimpel_smith", "wuebker": "wuebker"}  # name -> module
 
 PACED = 2  # runs after which it is known how long the others take
+LONG = 60.0  # seconds of work from which on it is worth a line how many processors were busy
 
 Kind = Literal["must", "should", "report"]
 
@@ -191,7 +193,7 @@ def run(
     """The outcomes of every row, which are made in order or read back from OUT/rows."""
     outcomes: dict[str, list[Outcome]] = {}
     runs = _runs(experiment, out, seeds)
-    missing, took = len(to_do(experiment, out, seeds)), list[float]()
+    missing, took, clock = len(to_do(experiment, out, seeds)), list[float](), Clock()
     for number, (row, seed, path) in enumerate(runs, 1):
         question = {**maker.asked(row), **asdict(row.settings)}
         if path.exists():
@@ -205,6 +207,9 @@ def run(
             outcome.write(path, question)
             took.append(perf_counter() - begun)
         outcomes.setdefault(row.label, []).append(outcome)
+    if sum(took) >= LONG:
+        minutes = sum(took) / 60
+        watch(f"{experiment.name}: {len(took)} runs in {minutes:.0f} min, {clock.cores:.2f} processors kept busy")
     return outcomes
 
 

@@ -74,9 +74,14 @@ def _settings(trial: Results) -> str:
 
 
 def _times(events: Sequence[Mapping[str, Any]]) -> Section | None:
-    seconds = {event["stage"]: event["seconds"] for event in events if event["event"] == "stage"}
-    rows = [[said, duration(seconds[name])] for name, said in STAGES.items() if name in seconds]
-    return section("times", "Time", table("Time of every stage, the first time", ["stage", "time"], rows))
+    done = {event["stage"]: event for event in events if event["event"] == "stage"}
+    rows = [
+        [said, duration(done[name]["seconds"]), number(done[name]["cores"], 2) if "cores" in done[name] else ""]
+        for name, said in STAGES.items()
+        if name in done
+    ]
+    head = ["stage", "time", "processors kept busy"]
+    return section("times", "Time", table("Time of every stage, the first time", head, rows))
 
 
 def _made(folder: RunFolder, results: Results) -> Section | None:

@@ -82,6 +82,12 @@ def test_the_page_shows_the_table(done):
         assert f">{name}<" in page
         assert all(f">{score['score']:.2f}<" in page for score in scores.values())
     assert "Expected BLEU of the held-out lists" in page
+    events = map(json.loads, (folder / "events.jsonl").read_text().splitlines())
+    stages = [event for event in events if event["event"] == "stage"]
+    assert len(stages) == 6
+    for stage in stages:
+        assert 0 < stage["cores"] < 64
+        assert f">{stage['cores']:.2f}<" in page
     (folder / "report.html").unlink()
     good("report", folder)
     assert (folder / "report.html").read_text() == page

@@ -420,6 +420,13 @@ def test_rows_are_run_in_order_and_read_back(tmp_path):
     assert results(TOY, kept, findings(TOY, kept)) == results(TOY, outcomes, findings(TOY, outcomes))
 
 
+def test_long_experiments_end_with_how_busy_the_processors_were(tmp_path, monkeypatch):
+    monkeypatch.setattr("rampion.experiments.LONG", 0.0)
+    told = []
+    run(TOY, tmp_path, [1], Maker(), told.append)
+    assert re.fullmatch(r"toy/table-1: 3 runs in 0 min, \d+\.\d\d processors kept busy", told[-1])
+
+
 def test_a_run_that_broke_down_goes_on_where_it_was(tmp_path):
     with pytest.raises(RuntimeError, match="power cut"):
         run(TOY, tmp_path, [1], Maker(stops="C"))
