@@ -49,7 +49,7 @@ from rampion.training.recipes import AUTO, Recipe
 from rampion.training.task import Task
 from rampion.training.tuned import Tuned
 from rampion.training.tuning import refuse_shards, refuse_with_auto
-from rampion.training.validation import FOLDS
+from rampion.training.validation import FOLDS, ORACLE_LINE, RANDOM, SINGLE, Figures
 
 Show = Callable[[str, Round], None]  # the metric's name, and what became of a round
 
@@ -300,6 +300,17 @@ def _twice(task: TuneTask) -> Iterator[str]:
             yield f"--dev {path} is the same as {same}: the weights have learnt from it, so nothing is held out"
 
 
+def leak_of(held: Figures) -> str | None:
+    """What to say of a feature that always chooses right: only one that was computed from the answers does."""
+    single, most = held.get(SINGLE), held[ORACLE_LINE].score
+    if single is None or single.score != most or held[RANDOM].score == most:
+        return None
+    return (
+        f"{single.note} alone chooses the best candidate of every list: if it was computed from the references or "
+        "labels, new lists will not have it, and it must be left out"
+    )
+
+
 def _doubts(tuned: Tuned, higher_is_better: bool) -> Iterator[str]:
     """What should make one look twice at weights that are not plainly useless."""
     before, after = tuned.before.chosen, tuned.after.chosen
@@ -308,6 +319,8 @@ def _doubts(tuned: Tuned, higher_is_better: bool) -> Iterator[str]:
             "the tuned weights choose worse on these lists than the initial ones "
             f"({console.number(after)} after {console.number(before)}); {_advice(tuned.recipe)}"
         )
+    if tuned.held and (leak := leak_of(tuned.held)):
+        yield leak
     if tuned.held and tuned.held.gain < 0 and tuned.held.sure:
         yield f"held out, the tuned weights choose worse than the {tuned.held.best.name} does; {_advice(tuned.recipe)}"
     if len(tuned.rounds) > 1 and tuned.rounds[-1].loss - tuned.rounds[0].loss > ROSE * abs(tuned.rounds[0].loss):

@@ -312,6 +312,10 @@ STRANGE = {
     b"\x80\x04": "is a pickle, which is never read; write JSON lines or CSV",
     b"\x80\x05": "is a pickle, which is never read; write JSON lines or CSV",
     b"ARROW1": "is an Arrow file; write Parquet, JSON lines or CSV",
+    b"version https://git-lfs": "is a pointer of Git LFS in place of the file; get the file itself (git lfs pull)",
+    b"<!DOCTYPE": "is a web page; get the file itself",
+    b"<!doctype": "is a web page; get the file itself",
+    b"<html": "is a web page; get the file itself",
     b"BZh": "is packed by bzip2; unpack it, or pack it by gzip or zstd",
     b"\xfd7zXZ": "is packed by xz; unpack it, or pack it by gzip or zstd",
 }

@@ -29,6 +29,9 @@ _BAR = re.compile(rb"(?<!\S)\|\|\|(?!\S)")
 _TWO_BARS = re.compile(rb"(?<!\S)\|\|\|(?!\S).*(?<!\S)\|\|\|(?!\S)")
 _FIRST_BAR = re.compile(rb"\|\|\|(?!\S)")
 _INTEGER = re.compile(rb"-?\d{1,18}")
+_NUMERAL = rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_JOINED = re.compile(rb"=" + _NUMERAL + rb"[;,][^\s=]+=" + _NUMERAL)  # LM=-1.5;WP=2
+_TRAVATAR = re.compile(rb"\|\|\|\s*" + _NUMERAL + rb"\s*\|\|\|\s*[^\s=:]+[=:]\s*" + _NUMERAL)
 
 
 class Answer(IntEnum):
@@ -73,6 +76,8 @@ class _Reader:
 
     def rows(self, block: bytes, last: bool) -> tuple[int, Rows]:
         """How much of the block was used, and its candidates: all of them, or all but the last segment's."""
+        if self.line == 1:
+            self._refuse_joined(block)
         spans, scores, slots, values, bad = self._parse(block)
         self.labels.settle(shown(self.path))
         used, count = len(block), len(spans)
@@ -87,6 +92,13 @@ class _Reader:
         rows = self._rows(block, spans[keep], scores[keep], sizes[keep], slots[entries], values[entries])
         self.line += newlines(block) - newlines(block[used:])
         return used, rows
+
+    def _refuse_joined(self, block: bytes) -> None:
+        """Raise FormatError if the features of the first line have no blanks between them: they would be one."""
+        cells = _BAR.split(block[: block.index(b"\n")])
+        if len(cells) > 2 and (found := _JOINED.search(cells[2])):
+            shown_here = found[0].decode(errors="replace")[:60]
+            raise self._error(block, 0, f"{shown_here!r} are several features; write blanks between them")
 
     def _parse(self, block: bytes) -> tuple[Spans, Reals, NDArray[np.uint32], Reals, list[tuple[int, FormatError]]]:
         """Spans, totals, slots and values of the good lines; places and sentences of the bad ones."""
@@ -227,6 +239,8 @@ def _sentence(answer: Answer, block: bytes, place: int, labels: Labels) -> str:
             return f"{token!r} is not a finite number; features are written Name= value value"
         case Answer.TOTAL:
             total = _BAR.split(block[place:end])[0].strip().decode()[:60]
+            if _TRAVATAR.search(block, start, end):
+                return f"the total {total!r} is not one finite number; write the features before it, as in Moses lists"
             return f"the total {total!r} is not one finite number"
         case Answer.NO_VALUE:
             return f"feature {label} has no value"

@@ -34,7 +34,8 @@ def read(paths: Sequence[FilePath], segments: Texts, *, aligned: bool = False) -
     """The references of the segments, in their order.
 
     Several files, or one of plain lines: line n of every file belongs to one segment; a blank line is no reference.
-    With as many lines as segments they are in order, else (unless `aligned`) a segment's number is its line, from 0.
+    With as many lines as segments they are in order, unless the names of the segments are the numbers of the lines in
+    another order. With other numbers of lines (unless `aligned`) a segment's number is its line, from 0.
     """
     if len(paths) == 1:
         start = head(paths[0])
@@ -60,6 +61,15 @@ def read(paths: Sequence[FilePath], segments: Texts, *, aligned: bool = False) -
                 + ("" if aligned else ", or segments numbered by line from 0")
             )
         rows = list(map(int, ids))
+        if sorted(rows) == list(range(1, len(rows) + 1)):
+            raise FormatError(
+                f"{shown(paths[0])}: has {count} lines for the segments 1 to {len(ids)}, and lines may be counted from "
+                "0 or from 1; write 'id ||| reference' lines, or keep the lines of these segments"
+            )
+    elif not aligned and all(map(_NUMBER.fullmatch, ids)):
+        numbers = list(map(int, ids))
+        if sorted(numbers) == list(range(min(numbers), min(numbers) + count)) and min(numbers) in (0, 1):
+            rows = [number - min(numbers) for number in numbers]
     chosen = [[file[row] for file in files if file[row]] for row in rows]
     for row, texts in zip(rows, chosen, strict=True):
         if not texts:

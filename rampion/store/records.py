@@ -17,7 +17,7 @@ from rampion.arrays import ends
 from rampion.errors import InputError, meant
 from rampion.store import gaps, shapes
 from rampion.store.coded import Coded
-from rampion.store.columns import OPTIONAL, Columns
+from rampion.store.columns import GUESSED, OPTIONAL, Columns
 from rampion.store.groups import grouped, groups_of
 from rampion.store.names import Labels, Names
 from rampion.store.rows import Rows
@@ -25,9 +25,11 @@ from rampion.store.text import Texts
 
 MISSING = {"", "na", "n/a", "nan", "null", "none"}  # cells of a table that say that nothing is known
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|infinity)", re.IGNORECASE)
-_COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?")  # a number as half of Europe writes it
+_ODD = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?|[+-]?\d+([.,]\d+)?\s*%")  # 0,5 and 50 %
+_INDEX = re.compile(r"Unnamed: \d+|__index_level_\d+__")  # of a data frame that was written with its index
 _WORDS = {"true": 1.0, "false": 0.0}
 _LABELS = _WORDS | {"yes": 1.0, "no": 0.0, "correct": 1.0, "incorrect": 0.0, "pass": 1.0, "fail": 0.0}  # of targets
+_EXACT = 2.0**53  # above it floats leave out whole numbers
 NUMBER, MISSED, OTHER = range(3)
 
 
@@ -113,6 +115,7 @@ class Builder:
         self.refs: dict[str, list[str]] = {}
         self.kinds: dict[str, _Kind] = {}  # of open columns
         self.met: set[str] = set()  # columns that are named and there
+        self.labelled: set[str] = set()  # columns beside feats that are labels by their names
         self.known: dict[str, tuple[int, int]] = {}
         self.local = list[tuple[str, int]]()  # labels and sizes by the number of their first value
         self.flat = self.program = False
@@ -175,6 +178,8 @@ class Builder:
     def row(self, cells: Mapping[str, Any]) -> None:
         """Append a candidate of a table; rows of a segment need not stand together."""
         self.flat = True
+        if not self.count:
+            _refuse_columns(cells)
         if any(name not in self.guesses for name in cells):
             self._guess(cells)
         one = _Candidate()
@@ -188,6 +193,11 @@ class Builder:
         for role in ("id", "text"):
             self._refuse_unmet(role)
         if not identity:
+            if one.text is not None and not self.columns:
+                raise WrongError(
+                    f"has no segment; it has {_listed(cells)}: say which column names it (--columns id=COLUMN), or, if "
+                    "all lists are equally long, how many rows a list has (--columns size=N)"
+                )
             raise WrongError(
                 f"has no segment; it has {_listed(cells)}: say which column names the segment and which holds "
                 "the text, as in --columns id=COLUMN,text=COLUMN"
@@ -208,7 +218,7 @@ class Builder:
         fresh = [name for name in cells if name not in self.guesses]
         found = self.columns.guessed([*self.guesses, *fresh]).roles()
         for name in fresh:
-            self.guesses[name] = found.get(name, "")
+            self.guesses[name] = found.get(name, "drop" if _INDEX.fullmatch(name) else "")
 
     def _candidate(self, hyp: Any, above: Mapping[str, Any], where: str) -> _Candidate:
         if not isinstance(hyp, dict):
@@ -228,7 +238,7 @@ class Builder:
     def _cell(self, one: _Candidate, name: str, cell: Any, where: str) -> None:
         """Put a cell where its column belongs."""
         self._group(one, name, cell, where)
-        role = self.given.get(name) or (self.guesses[name] if self.flat or name in self.guesses else "")
+        role = self.given.get(name) or self.guesses.get(name) or self._label_beside(name)
         if role:
             self.met.add(name)
             self._put(one, role, name, cell, where)
@@ -249,6 +259,13 @@ class Builder:
             if name in ("metrics", "fields") and not self.flat:
                 _object(cell, where)
             self._open(one, name, cell, where)
+
+    def _label_beside(self, name: str) -> str:
+        """The role of a column in a list's candidates by its plain name: a label is never a feature."""
+        if self.flat or GUESSED.get(name) != "target":
+            return ""
+        self.labelled.add(name)
+        return "target"
 
     def _group(self, one: _Candidate, name: str, cell: Any, where: str) -> None:
         """Keep the cell if it says to which group the segment belongs."""
@@ -427,10 +444,10 @@ class Builder:
                         kind.at,
                     )
                 found.add(name)
-            if kind.commas and kind.commas == kind.others and not kind.numbers:
+            if kind.odd and kind.odd == kind.others and (self.flat or not kind.numbers):
                 raise WrongError(
-                    f"{kind.first!r} is a number with a comma, as are all of the column {name!r}; write points, or add "
-                    f"--columns drop={name}",
+                    f"{kind.first!r} is a number with a comma or a percent sign, as are others of the column {name!r}; "
+                    f"write plain numbers such as 0.5, or add --columns drop={name}",
                     kind.at,
                 )
         return found
@@ -469,9 +486,15 @@ class Builder:
                     "every list has one candidate; if some belong together, name their segment: --columns id=COLUMN"
                 )
         found += [self._nowhere(role, name) for role, name in self.columns.missing(self.met)]
+        if self.labelled:
+            names = sorted(self.labelled)
+            found.append(
+                f"labels, not features: {_some(names)} (as a feature: --columns features={'+'.join(names[:8])})"
+            )
         odd = dict(self._odd(texts))
         found += odd.values()
-        if unused := sorted((texts | empty | self._not_features()) - odd.keys() - {self.columns.grouping}):
+        left = {name for name, role in self.guesses.items() if role == "drop" and name not in self.given}
+        if unused := sorted((texts | empty | left | self._not_features()) - odd.keys() - {self.columns.grouping}):
             found.append(
                 f"not used: {_some(unused)} (to keep a column: --columns keep=NAME; as features: indicators=NAME)"
             )
@@ -493,13 +516,23 @@ class Builder:
         return {name for name in self.kinds if only and name not in only}
 
 
+def _refuse_columns(cells: Mapping[str, Any]) -> None:
+    """Raise WrongError if a whole table is turned on its side, as data frames write it by default."""
+    sizes = {len(cell) if isinstance(cell, Mapping | list) else 0 for cell in cells.values()}
+    if len(cells) > 1 and len(sizes) == 1 and min(sizes) > 1:
+        raise WrongError(
+            f"has a whole column of {min(sizes)} cells under each key; write a record for each row (pandas: "
+            "orient='records', lines=True)"
+        )
+
+
 class _Kind:
     """What the cells of an open column are, and the first one that is no number."""
 
-    __slots__ = ("at", "commas", "first", "numbers", "others")
+    __slots__ = ("at", "first", "numbers", "odd", "others")
 
     def __init__(self) -> None:
-        self.numbers = self.others = self.commas = self.at = 0
+        self.numbers = self.others = self.odd = self.at = 0
         self.first: Any = None
 
     def add(self, cell: Any, at: int) -> None:
@@ -507,7 +540,7 @@ class _Kind:
         if not self.others:
             self.first, self.at = cell, at
         self.others += 1
-        self.commas += isinstance(cell, str) and _COMMA.fullmatch(cell.strip()) is not None
+        self.odd += isinstance(cell, str) and _ODD.fullmatch(cell.strip()) is not None
 
     @property
     def shown(self) -> str:
@@ -558,6 +591,8 @@ def segment_id(record: Any) -> str:
 def identifier(cell: Any, where: str) -> str:
     """The name of a segment: a string, or a whole number, which data frames may keep as a float."""
     if isinstance(cell, float) and cell.is_integer():
+        if abs(cell) > _EXACT:
+            raise WrongError(f"{where} is {cell!r}: a float keeps 15 digits of a name; write names as strings")
         cell = int(cell)
     if isinstance(cell, bool) or not isinstance(cell, int | str) or not str(cell).strip():
         raise WrongError(f"{where} is {str(cell)[:60]!r}; the name of a segment is expected")

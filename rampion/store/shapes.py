@@ -62,12 +62,8 @@ def openai(record: Record, number: int) -> list[Record]:
         text = choice.get("text", message.get("content") if isinstance(message, Mapping) else None)
         if not isinstance(text, str):
             raise ShapeError(f"choices[{place}] has no text (is it a tool call or a refusal?); leave it out")
-        hyp: dict[str, Any] = {"text": text, "feats": _token_feats(choice.get("logprobs"), f"choices[{place}]")}
-        if "finish_reason" in choice:
-            hyp["finish_reason"] = choice["finish_reason"]
-        hyps.append(hyp)
-    named = {"source": _prompt(record["prompt"])} if "prompt" in record else {}
-    return [{"id": _name(record, number, "custom_id", "id"), "hyps": hyps} | named]
+        hyps.append({"text": text} | _with_feats(choice, _token_feats(choice.get("logprobs"), f"choices[{place}]")))
+    return [{"id": _name(record, number, "custom_id", "id"), "hyps": hyps} | _beside(record)]
 
 
 def openai_batch(record: Record, number: int) -> list[Record]:
@@ -78,7 +74,7 @@ def openai_batch(record: Record, number: int) -> list[Record]:
         raise ShapeError(
             f"request {record['custom_id']} has no choices (did it fail?); leave it out, or read leniently"
         )
-    return openai({**body, "custom_id": record["custom_id"]}, number)
+    return openai({**record, **body, "custom_id": record["custom_id"]}, number)
 
 
 def _token_feats(logprobs: Any, where: str) -> dict[str, float]:
@@ -101,10 +97,25 @@ def vllm(record: Record, number: int) -> list[Record]:
         feats = {} if sums is None else {"logprob": sums}
         if isinstance(output.get("token_ids"), list):
             feats["tokens"] = len(output["token_ids"])
-        rest = {name: output[name] for name in ("finish_reason",) if name in output}
-        hyps.append({"text": output.get("text"), "feats": feats} | rest)
-    named = {"source": _prompt(record["prompt"])} if record.get("prompt") is not None else {}
-    return [{"id": _name(record, number, "request_id", "id"), "hyps": hyps} | named]
+        hyps.append({"text": output.get("text")} | _with_feats(output, feats))
+    return [{"id": _name(record, number, "request_id", "id"), "hyps": hyps} | _beside(record)]
+
+
+def _with_feats(candidate: Record, feats: Record) -> dict[str, Any]:
+    """What stands in a candidate beside what its program wrote, and its features."""
+    rest = _score_as_feature({key: cell for key, cell in candidate.items() if key not in OF_CANDIDATE})
+    given = rest.get("feats", {})
+    return rest | {"feats": {**given, **feats} if isinstance(given, Mapping) else given}
+
+
+def _score_as_feature(candidate: Record) -> dict[str, Any]:
+    """The score beside a candidate is one of its features; only in our own lists it is the decoder's total."""
+    feats = candidate.get("feats", {})
+    if "score" not in candidate or not isinstance(feats, Mapping) or "score" in feats:
+        return dict(candidate)
+    return {key: cell for key, cell in candidate.items() if key != "score"} | {
+        "feats": {**feats, "score": candidate["score"]}
+    }
 
 
 def lm_eval(record: Record, number: int) -> list[Record]:
@@ -123,7 +134,7 @@ def lm_eval(record: Record, number: int) -> list[Record]:
         labels = {name: cell for name, cell in cells.items() if isinstance(cell, list) and len(cell) == len(hyps)}
         for place, hyp in enumerate(hyps):
             hyp["metrics"] = {name: cell[place] for name, cell in labels.items()}
-        refs = {"refs": [target]} if isinstance(target, str) and target.strip() else {}
+        refs = {"refs": targets} if (targets := _strings(target)) else {}
         rest = {name: cell for name, cell in cells.items() if name not in labels}  # of the list as a whole: not used
         return [{**rest, **identity, **_asked(record), "hyps": hyps, **refs}]
     hyps = []
@@ -137,6 +148,12 @@ def lm_eval(record: Record, number: int) -> list[Record]:
     for place, hyp in enumerate(hyps):
         hyp["metrics"] = {} if right is None else {"correct": float(place == right)}
     return [{**identity, **_asked(record), "hyps": hyps}]
+
+
+def _strings(target: Any) -> list[str]:
+    """The right answer, or each of several."""
+    several = target if isinstance(target, list) else [target]
+    return [one for one in several if isinstance(one, str) and one.strip()]
 
 
 def _asked(record: Record) -> Record:
@@ -168,7 +185,8 @@ def _argument(record: Record, place: int, which: int) -> str:
 def sockeye(record: Record, number: int) -> list[Record]:
     """Sockeye's JSON output of n-best lists."""
     texts, scores = record["translations"], record.get("scores")
-    return [{"id": _name(record, number, "sentence_id", "id"), "hyps": _parallel(texts, {"score": scores})}]
+    hyps = _parallel(texts, {"score": scores})
+    return [{"id": _name(record, number, "sentence_id", "id"), "hyps": hyps} | _beside(record)]
 
 
 def ctranslate2(record: Record, number: int) -> list[Record]:
@@ -177,7 +195,8 @@ def ctranslate2(record: Record, number: int) -> list[Record]:
     if not isinstance(hypotheses, list):
         raise ShapeError("hypotheses is not a list")
     texts = [" ".join(map(str, one)) if isinstance(one, list) else one for one in hypotheses]
-    return [{"id": _name(record, number, *PLAIN["id"]), "hyps": _parallel(texts, {"score": record.get("scores")})}]
+    hyps = _parallel(texts, {"score": record.get("scores")})
+    return [{"id": _name(record, number, *PLAIN["id"]), "hyps": hyps} | _beside(record)]
 
 
 def espnet(record: Record, number: int) -> list[Record]:
@@ -191,11 +210,25 @@ def espnet(record: Record, number: int) -> list[Record]:
             if not isinstance(text, str):
                 raise ShapeError(f"an output of the utterance {identity} has no rec_text; decode first")
             spaced = text.replace("<eos>", "").replace("<space>", " ").replace("▁", " ")
-            scored = {} if output.get("score") is None else {"score": output["score"]}
+            scored = {} if output.get("score") is None else {"score": _as_number(output["score"])}
             hyps.append({"text": " ".join(spaced.split()), "feats": scored})
             refs += [output["text"]] if isinstance(output.get("text"), str) and output["text"] not in refs else []
         found.append({"id": identity, "hyps": hyps, "refs": refs})
     return found
+
+
+# What the programs above write of a candidate and of a record, and what says nothing that helps to choose.
+OF_CANDIDATE = {
+    "content_filter_results", "cumulative_logprob", "delta", "hidden_states", "index", "logprobs", "lora_request",
+    "matched_stop", "message", "routed_experts", "seed", "stop_reason", "text", "token_ids",
+}  # fmt: skip
+OF_RECORD = {
+    "attention", "choices", "created", "custom_id", "encoder_prompt", "encoder_prompt_token_ids", "error", "finished",
+    "hypotheses", "id", "kv_transfer_params", "lora_request", "metrics", "model", "multi_modal_placeholders",
+    "num_cached_tokens", "object", "outputs", "prompt_embeds", "prompt_filter_results", "prompt_logprobs",
+    "prompt_token_ids", "provider", "request_id", "response", "score", "scores", "sentence_id", "service_tier",
+    "system_fingerprint", "translation", "translations", "usage",
+}  # fmt: skip
 
 
 PLURAL = (
@@ -208,17 +241,10 @@ def nested(record: Record, name: str, number: int) -> list[Record]:
     """A segment with its candidates in a list: of objects, or of strings beside lists of as many numbers."""
     candidates = record[name]
     rest = {key: cell for key, cell in record.items() if key != name}
-    taken = {
-        role: next((key for key in PLAIN[role] if key in rest), None) for role in ("id", "source", "group", "weight")
-    }
-    segment: dict[str, Any] = {"id": _name(record, number, *([taken["id"]] if taken["id"] else []))}
-    for role, key in taken.items():
-        if key and role != "id":
-            segment[role] = rest[key]
-    refs = next((key for key in PLAIN["refs"] if key in rest), None)
-    if refs and rest[refs]:
-        segment["refs"] = rest[refs] if isinstance(rest[refs], list) else [rest[refs]]
-    rest = {key: cell for key, cell in rest.items() if key not in (*taken.values(), refs)}
+    named = next((key for key in PLAIN["id"] if key in rest), None)
+    segment: dict[str, Any] = {"id": _name(record, number, *([named] if named else []))}
+    rest = {key: cell for key, cell in _roles(rest).items() if key != named}
+    segment |= {key: rest.pop(key) for key in (*OF_SEGMENT, "refs") if key in rest}
     if all(isinstance(one, Mapping) for one in candidates):
         return [segment | rest | {"hyps": [_plain(one, f"{name}[{i}]") for i, one in enumerate(candidates)]}]
     columns = {key: cell for key, cell in rest.items() if isinstance(cell, list)}
@@ -226,16 +252,33 @@ def nested(record: Record, name: str, number: int) -> list[Record]:
     return [segment | above | {"hyps": [_plain(one, name) for one in _parallel(candidates, columns, beside=True)]}]
 
 
+def _roles(record: Record) -> dict[str, Any]:
+    """A segment's record with its source, group, weight and references under their names, and the rest as it is."""
+    found = dict(record)
+    for role in (*sorted(OF_SEGMENT), "refs"):
+        key = next((key for key in PLAIN[role] if key in found), None)
+        cell = None if key is None else found.pop(key)
+        if cell is None or (role == "refs" and not cell):
+            continue
+        found[role] = _prompt(cell) if role == "source" else cell
+        if role == "refs" and not isinstance(cell, list):
+            found[role] = [cell]
+    return found
+
+
+def _beside(record: Record) -> dict[str, Any]:
+    """What stands in a record beside what its program wrote."""
+    return _roles({key: cell for key, cell in record.items() if key not in OF_RECORD})
+
+
 def _plain(hyp: Record, where: str) -> Record:
-    """A candidate's object with its text called text and its labels among the metrics."""
+    """A candidate's object with its text called text and its score among the features."""
     found = dict(hyp)
     text = next((key for key in PLAIN["text"] if isinstance(found.get(key), str)), None)
     if text is None:
         raise ShapeError(f"{where} has no text; it has {', '.join(found)}")
     found["text"] = found.pop(text)
-    labels = {key: found.pop(key) for key in PLAIN["target"] if key in found}
-    metrics = found.get("metrics", {})
-    return found | ({"metrics": {**metrics, **labels}} if labels and isinstance(metrics, Mapping) else {})
+    return _score_as_feature(found)
 
 
 def _parallel(texts: Any, columns: Mapping[str, Any], beside: bool = False) -> list[dict[str, Any]]:

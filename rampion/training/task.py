@@ -293,9 +293,9 @@ class _Choice:
 
 
 def refuse_equal(batch: Batch) -> None:
-    """Raise TuningError if no list has candidates of different costs."""
+    """Raise InputError if no list has candidates of different costs."""
     if not spread(batch.stakes.costs, batch.stakes.bounds):
-        raise TuningError(
+        raise InputError(
             f"in each list all candidates have the same {batch.metric.name}, so there is nothing to learn from; give "
             "lists in which some candidates are better than others (rampion inspect)"
         )

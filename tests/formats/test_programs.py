@@ -87,6 +87,14 @@ EXAMPLES = {
             {"name": "target1[2]", "text": "HI THERE", "rec_text": "HI", "score": -2.5}]}}}, indent=1),
         "u1", ["HI THERE", "HI"], {"score": -1.5}, "", ["HI THERE"],
     ),
+    "espnet, numbers as strings": (
+        json.dumps({"utts": {"u1": {"output": [{"text": "HI", "rec_text": "HI", "score": "-1.5"}]}}}),
+        "u1", ["HI"], {"score": -1.5}, "", ["HI"],
+    ),
+    "lm-eval, several answers": (
+        json.dumps({"doc_id": 3, "doc": {}, "target": ["5", "five"], "arguments": [["p", {}]], "resps": [["a"]]}),
+        "3", ["a"], {}, "p", ["5", "five"],
+    ),
     "wenet": ("wav u1\ncandidate -1.5 你 好\ncandidate -2 \n", "u1", ["你 好", ""], {"score": -1.5}, "", None),
     "kaldi": ("u1-1 hi there\nu1-2\nu1-3 hi\n", "u1", ["hi there", "", "hi"], {}, "", None),
     "htk": (

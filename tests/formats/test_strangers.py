@@ -56,7 +56,17 @@ def read(path, columns=None, lenient=False):
 @pytest.mark.parametrize(
     ("content", "columns", "sentence"),
     [
-        (csv(changed(logprob=lambda i: f"-1,{i}"), ";"), None, "x:2: '-1,0' is a number with a comma, as are all"),
+        (csv(changed(logprob=lambda i: f"-1,{i}"), ";"), None, "x:2: '-1,0' is a number with a comma or a perc"),
+        (csv(changed(logprob=lambda i: f"{i},5" if i % 2 else i), ";"), None, "x:3: '1,5' is a number with a comma or"),
+        (csv(changed(logprob=lambda i: f"{i} %")), None, "x:2: '0 %' is a number with a comma or a percent sign"),
+        (json.dumps({name: [row[name] for row in ROWS] for name in ROWS[0]}), None, "x:1: has a whole column of 24"),
+        (jsonl(changed(question_id=lambda i: 1e17 + i)), None, "x:1: question_id is 1e.17: a float keeps 15 digits"),
+        (csv([{"output": "a", "lp": 1}, {"output": "b", "lp": 2}]), "text=output", "x:2: has no segment; .* id=COLUMN"),
+        ("a\t-1\nb\t-2\n", None, r"x:1: has no segment; .* how many rows a list has \(--columns size=N\)"),
+        ("version https://git-lfs.github.com/spec/v1\noid x\n", None, "x: is a pointer of Git LFS"),
+        ("<html><body>404</body></html>\n", None, "x: is a web page; get the file itself"),
+        ("0 ||| a ||| LM=-1.5;WP=2\n", None, "x:1: '=-1.5;WP=2' are several features; write blanks between them"),
+        ("0 ||| a ||| -1.5 ||| LM=-1 WP=2\n", None, "x:1: the total 'LM=-1 WP=2' .*; write the features before it"),
         (csv(ROWS).encode("utf-16"), None, r"x: is UTF-16 text; convert it to UTF-8 \(iconv"),
         (b"PK\x03\x04 and more", None, "x: is a ZIP archive or a spreadsheet"),
         (b"\x80\x04\x95", None, "x: is a pickle, which is never read"),
@@ -224,6 +234,84 @@ def test_any_column_can_be_the_target_and_is_no_feature_then(folder):
     assert Path("y").read_text() == Path("z").read_text()
     code, _, err = rampion("tune", "x.jsonl", "--target", "qualty", "--out", "new")
     assert (code, "no metric column 'qualty'" in err) == (2, True)
+
+
+PROGRAMS = {
+    "openai": lambda more: {**OPENAI, "choices": [{**choice, **more} for choice in OPENAI["choices"]]},
+    "vllm": lambda more: {**VLLM, "outputs": [{**output, **more} for output in VLLM["outputs"]]},
+    "nested": lambda more: {"id": "n", "candidates": [{"text": "a", **more}, {"text": "b", **more}]},
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_users_add_to_the_output_of_programs_is_used(tmp_path, name):
+    more = {"score": 0.5, "judge": 7, "reward": 0.25, "feats": {"len": 3}, "metrics": {"gold": True}, "why": "words"}
+    record = PROGRAMS[name](more) | {"weight": 2.0, "category": "sums", "question": "2 + 3", "reference": "5", "run": 3}
+    (tmp_path / "x").write_text(jsonl([record]))
+    lists, files = read(tmp_path / "x")
+    expected = {"score": 0.5, "judge": 7.0, "len": 3.0}
+    assert [{one: candidate.features[one] for one in expected} for candidate in lists[0]] == [expected] * 2
+    assert not {"reward", "gold", "seed", "index"} & set(lists.features.names)
+    assert {one: column.tolist() for one, column in lists.metrics.items()} == {"reward": [0.25] * 2, "gold": [1.0] * 2}
+    assert (lists.of_segments("weight"), lists.of_segments("group")) == (["2.0"], ["sums"])
+    assert lists.of_segments("source") == ["p" if name == "vllm" else "2 + 3"]
+    assert list(files.records[0].references(lists.segments)) == [["5"]]
+    told = " ".join(files.notices)
+    assert "labels, not features: reward (as a feature: --columns features=reward)" in told
+    assert "why" in told
+    assert "run" in told
+
+
+def test_a_label_beside_feats_is_no_feature_unless_one_says_so(tmp_path):
+    hyps = [{"text": "a", "feats": {"lp": -1}, "reward": 1}, {"text": "b", "feats": {"lp": -2}, "reward": 0}]
+    (tmp_path / "x").write_text(jsonl([{"id": "1", "hyps": hyps}]))
+    lists, _ = read(tmp_path / "x")
+    assert (list(lists.features.names), lists.metrics["reward"].tolist()) == (["lp"], [1.0, 0.0])
+    lists, files = read(tmp_path / "x", "features=reward")
+    assert (sorted(lists.features.names), dict(lists.metrics), files.notices) == (["lp", "reward"], {}, [])
+
+
+def test_the_index_of_a_data_frame_is_no_feature(tmp_path):
+    (tmp_path / "x").write_text(csv([{"Unnamed: 0": i, **row} for i, row in enumerate(ROWS)]))
+    lists, files = read(tmp_path / "x")
+    assert list(lists.features.names) == ["logprob"]
+    assert files.notices[-1].startswith(f"{tmp_path / 'x'}: not used: Unnamed: 0")
+    assert "Unnamed: 0" in read(tmp_path / "x", "features=logprob+Unnamed: 0")[0].features.names
+
+
+def test_lines_of_references_belong_to_the_numbers_of_segments_in_another_order(tmp_path):
+    (tmp_path / "refs").write_text("zero\none\ntwo\n")
+
+    def found(*ids):
+        return [one for [one] in references.read([tmp_path / "refs"], Texts.from_strings(ids))]
+
+    assert found("2", "0", "1") == ["two", "zero", "one"]  # as fairseq writes them
+    assert found("3", "1", "2") == ["two", "zero", "one"]  # counted from 1
+    assert found("1", "2", "3") == found("5", "9", "7") == found("b", "c", "a") == ["zero", "one", "two"]
+    assert found("2", "0") == ["two", "zero"]
+    with pytest.raises(
+        InputError, match="refs: has 3 lines for the segments 1 to 2, and lines may be counted from 0 or"
+    ):
+        found("1", "2")
+
+
+def test_labels_that_are_all_equal_are_bad_input(folder):
+    Path("x.jsonl").write_text(jsonl(changed(is_correct=1)))
+    code, _, err = rampion("tune", "x.jsonl", "--target", "is_correct", "--out", "run")
+    assert (code, "in each list all candidates have the same is_correct" in err, Path("run").exists()) == (
+        2,
+        True,
+        False,
+    )
+
+
+def test_a_feature_that_holds_the_answers_is_told(folder):
+    Path("x.jsonl").write_text(jsonl(changed(checked=lambda i: int(i % 4 == 1))))
+    said = "checked alone chooses the best candidate of every list: if it was computed from the references or labels"
+    assert said in rampion("tune", "x.jsonl", "--target", "is_correct", "--out", "run").err
+    assert said in rampion("tune", "x.jsonl", "--target", "is_correct", "--recipe", "risk,mira", "--out", "sweep").err
+    Path("y.jsonl").write_text(jsonl(changed(checked=lambda i: int(i % 4 == i % 3))))
+    assert "alone chooses" not in rampion("tune", "y.jsonl", "--target", "is_correct", "--out", "other").err
 
 
 def test_several_columns_to_learn_from_are_named(folder):
