@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rampion import console
+from rampion.analysis.inspection.features import leaks
 from rampion.apps.inputs import (
     OF_DECODERS,
     doubt_of,
@@ -32,7 +33,7 @@ from rampion.errors import InputError, RecipeError
 from rampion.executors import Coordinator
 from rampion.formats.files import replacing
 from rampion.formats.references import Records
-from rampion.metrics import Metric
+from rampion.metrics import Column, Metric
 from rampion.metrics import metric as named
 from rampion.optim.mert import LineSearch
 from rampion.runs.folder import RunFolder, fingerprint
@@ -49,7 +50,7 @@ from rampion.training.recipes import AUTO, Recipe
 from rampion.training.task import Task
 from rampion.training.tuned import Tuned
 from rampion.training.tuning import refuse_shards, refuse_with_auto
-from rampion.training.validation import FOLDS, ORACLE_LINE, RANDOM, SINGLE, Figures
+from rampion.training.validation import FOLDS
 
 Show = Callable[[str, Round], None]  # the metric's name, and what became of a round
 
@@ -164,6 +165,9 @@ def prepare(task: TuneTask) -> Prepared:
     )  # fmt: skip
     for said in _unmoved(recipes, lists.lists.lists):
         console.note(said)
+    if isinstance(metric, Column):
+        for said in leaks(lists.lists.lists, lists.lists.lists.metrics[metric.column]):
+            console.note(said)
     return Prepared(task=task, recipes=recipes, seeds=seeds, metric=metric, lists=lists, held_out=held is not None)
 
 
@@ -300,17 +304,6 @@ def _twice(task: TuneTask) -> Iterator[str]:
             yield f"--dev {path} is the same as {same}: the weights have learnt from it, so nothing is held out"
 
 
-def leak_of(held: Figures) -> str | None:
-    """What to say of a feature that always chooses right: only one that was computed from the answers does."""
-    single, most = held.get(SINGLE), held[ORACLE_LINE].score
-    if single is None or single.score != most or held[RANDOM].score == most:
-        return None
-    return (
-        f"{single.note} alone chooses the best candidate of every list: if it was computed from the references or "
-        "labels, new lists will not have it, and it must be left out"
-    )
-
-
 def _doubts(tuned: Tuned, higher_is_better: bool) -> Iterator[str]:
     """What should make one look twice at weights that are not plainly useless."""
     before, after = tuned.before.chosen, tuned.after.chosen
@@ -319,8 +312,6 @@ def _doubts(tuned: Tuned, higher_is_better: bool) -> Iterator[str]:
             "the tuned weights choose worse on these lists than the initial ones "
             f"({console.number(after)} after {console.number(before)}); {_advice(tuned.recipe)}"
         )
-    if tuned.held and (leak := leak_of(tuned.held)):
-        yield leak
     if tuned.held and tuned.held.gain < 0 and tuned.held.sure:
         yield f"held out, the tuned weights choose worse than the {tuned.held.best.name} does; {_advice(tuned.recipe)}"
     if len(tuned.rounds) > 1 and tuned.rounds[-1].loss - tuned.rounds[0].loss > ROSE * abs(tuned.rounds[0].loss):

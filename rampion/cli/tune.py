@@ -224,8 +224,6 @@ def _scores(tuned: Tuned, initial: bool) -> dict[str, list[float]]:
 
 def _show(trials: Sequence[Trial], metric: Metric) -> None:
     """Scores as mean and sd over the seeds, held-out ones with an interval, seconds a run; baselines below."""
-    from rampion.apps.tune import leak_of
-
     done = [trial for trial in trials if trial.runs]
     figures = next((run.held for trial in done for run in trial.runs if run.held), None)
     several = any(len(trial.runs) > 1 for trial in done)
@@ -246,8 +244,6 @@ def _show(trials: Sequence[Trial], metric: Metric) -> None:
         console.show(rows, head, title=f"{metric.name}, {'more' if metric.higher_is_better else 'less'} is better")
     if figures:
         typer.echo(f"held out: {figures.how}; p against the {figures.best.name}")
-        if leak := leak_of(figures):
-            console.note(leak)
     for trial in trials:
         if not trial.runs:
             console.say(f"{trial.name}: did not run: {trial.trouble}")

@@ -306,12 +306,14 @@ def test_labels_that_are_all_equal_are_bad_input(folder):
 
 
 def test_a_feature_that_holds_the_answers_is_told(folder):
-    Path("x.jsonl").write_text(jsonl(changed(checked=lambda i: int(i % 4 == 1))))
-    said = "checked alone chooses the best candidate of every list: if it was computed from the references or labels"
-    assert said in rampion("tune", "x.jsonl", "--target", "is_correct", "--out", "run").err
-    assert said in rampion("tune", "x.jsonl", "--target", "is_correct", "--recipe", "risk,mira", "--out", "sweep").err
-    Path("y.jsonl").write_text(jsonl(changed(checked=lambda i: int(i % 4 == i % 3))))
-    assert "alone chooses" not in rampion("tune", "y.jsonl", "--target", "is_correct", "--out", "other").err
+    rows = [row | {"question_id": f"{n}{row['question_id']}"} for n in "ab" for row in ROWS]
+    checked = [row | {"checked": 1 - row["is_correct"], "good": row["logprob"] + row["is_correct"]} for row in rows]
+    Path("x.jsonl").write_text(jsonl(checked))
+    said = "rampion: feature 'checked' correlates -1.000 with the target within lists: it seems to use the references"
+    for more in ([], ["--recipe", "risk,mira"]):
+        told = rampion("tune", "x.jsonl", "--target", "is_correct", *more, "--out", f"run{len(more)}").err
+        assert (said in told, "feature 'good'" in told) == (True, False)
+    assert "leak: feature 'checked' correlates" in " ".join(good("inspect", "x.jsonl").split())
 
 
 def test_several_columns_to_learn_from_are_named(folder):

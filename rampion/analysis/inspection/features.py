@@ -153,12 +153,34 @@ def of_features(lists: Candidates, moments: Moments) -> Iterator[Finding]:
     names, correlation = lists.features.names, moments.correlation
     yield from _constant(lists, moments)
     for j in np.flatnonzero(np.abs(correlation) >= LEAK).tolist():
-        yield Finding(
-            "leak",
-            f"feature {names[j]!r} correlates {correlation[j]:+.3f} with the metric within lists: it seems to use the "
-            "references, which no test will have; leave it out",
-            feature=names[j],
-        )
+        yield Finding("leak", _leak(names[j], correlation[j], "the metric"), feature=names[j])
+
+
+def leaks(lists: Candidates, labels: Reals) -> Iterator[str]:
+    """What to say of each dense feature that was computed from the labels, it seems."""
+    owners = np.repeat(np.arange(len(lists)), np.diff(lists.bounds))
+
+    def centred(column: Reals) -> Reals:
+        counts = np.maximum(np.bincount(owners, minlength=len(lists)), 1)
+        return np.asarray(column - (np.bincount(owners, column, len(lists)) / counts)[owners])
+
+    quality = centred(labels)
+    if np.count_nonzero(np.bincount(owners, quality * quality, len(lists)) > 0) < ENOUGH:
+        return
+    for j in range(lists.features.width):
+        alone = np.zeros(len(lists.features))
+        alone[j] = 1.0
+        values = centred(lists.score(alone))
+        spread = np.sqrt((values @ values) * (quality @ quality))
+        if spread > 0 and abs(found := values @ quality / spread) >= LEAK:
+            yield _leak(lists.features.names[j], found, "the target")
+
+
+def _leak(name: str, correlation: float, goal: str) -> str:
+    return (
+        f"feature {name!r} correlates {correlation:+.3f} with {goal} within lists: it seems to use the references or "
+        "labels, which no test will have; leave it out"
+    )
 
 
 def notes_of(lists: Candidates, moments: Moments) -> Iterator[str]:
