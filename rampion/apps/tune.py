@@ -165,7 +165,7 @@ def prepare(task: TuneTask) -> Prepared:
     )  # fmt: skip
     for said in _unmoved(recipes, lists.lists.lists):
         console.note(said)
-    if isinstance(metric, Column):
+    if isinstance(metric, Column) and metric.column in lists.lists.lists.metrics:
         for said in leaks(lists.lists.lists, lists.lists.lists.metrics[metric.column]):
             console.note(said)
     return Prepared(task=task, recipes=recipes, seeds=seeds, metric=metric, lists=lists, held_out=held is not None)

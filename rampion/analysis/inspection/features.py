@@ -171,8 +171,8 @@ def leaks(lists: Candidates, labels: Reals) -> Iterator[str]:
         alone = np.zeros(len(lists.features))
         alone[j] = 1.0
         values = centred(lists.score(alone))
-        spread = np.sqrt((values @ values) * (quality @ quality))
-        if spread > 0 and abs(found := values @ quality / spread) >= LEAK:
+        spread = float(values @ values) * float(quality @ quality)
+        if spread > 0 and abs(found := float(values @ quality) / spread**0.5) >= LEAK:
             yield _leak(lists.features.names[j], found, "the target")
 
 
