@@ -18,18 +18,21 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """A segment of which the runs choose different texts, and what each text costs."""
+    """A segment of which the runs choose different texts, and each text by the metric."""
 
     segment: str
     one: str
     other: str
-    cost: float
-    other_cost: float
+    score: float
+    other_score: float
 
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """How many segments have another choice, how many of these are better and worse, and the largest differences."""
+    """How many segments have another choice, how many of these are better and worse, and the largest differences.
+
+    The gain of the other run has a 95 % interval of a paired bootstrap, and p of approximate randomisation.
+    """
 
     segments: int
     changed: int
@@ -37,6 +40,10 @@ class Choices:
     worse: int
     score: float
     other_score: float
+    gain: float
+    low: float
+    high: float
+    p: float
     metric: str
     largest: list[Changed]
 

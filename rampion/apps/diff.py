@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from rampion.analysis.difference import Changed, Choices, Difference, Moved, Value
+from rampion.analysis.significance import paired_bootstrap, randomisation
 from rampion.apps.report import judged_of
 from rampion.apps.weights import likeness
 from rampion.errors import InputError
@@ -79,18 +80,22 @@ def _choices(
     if judged is None:
         return None, why
     batch = judged.batch
-    features, costs = batch.candidates.features, batch.stakes.costs
+    features, metric = batch.candidates.features, batch.metric
     mine, theirs = (MODEL.picks(batch.stakes, batch.scores(found.onto(features, lenient=True))) for found in weights)
     texts, segments = batch.candidates.texts, batch.candidates.segments
     homes = np.searchsorted(batch.stakes.bounds, mine, "right") - 1
     other = np.array([at for at, pair in enumerate(zip(mine, theirs, strict=True)) if texts[pair[0]] != texts[pair[1]]])
     other = other.astype(np.int64)
-    gains = costs[mine[other]] - costs[theirs[other]]
+    statistics, better_up = batch.statistics, 1 if metric.higher_is_better else -1
+    values = metric.segments(batch.unweighted)
+    gains = better_up * (values[theirs[other]] - values[mine[other]])
     order = other[np.argsort(-np.abs(gains), kind="stable")][:top].tolist()
     largest = [
-        Changed(segments[homes[at]], texts[one], texts[two], float(costs[one]), float(costs[two]))
+        Changed(segments[homes[at]], texts[one], texts[two], float(values[one]), float(values[two]))
         for at, one, two in zip(order, mine[order].tolist(), theirs[order].tolist(), strict=True)
     ]
     better, worse = int((gains > 0).sum()), int((gains < 0).sum())
     scores = batch.corpus_score(mine), batch.corpus_score(theirs)
-    return Choices(len(mine), len(other), better, worse, *scores, batch.metric.name, largest), ""
+    found = paired_bootstrap(metric, statistics[mine], statistics[theirs])
+    sure = found.score, found.low, found.high, randomisation(metric, statistics[mine], statistics[theirs]).p
+    return Choices(len(mine), len(other), better, worse, *scores, *sure, metric.name, largest), ""

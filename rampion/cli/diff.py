@@ -40,13 +40,13 @@ def diff(
     _show_settings(found)
     rows = [(row.feature, f"{row.one:.4g}", f"{row.other:.4g}", f"{row.other - row.one:+.4g}") for row in found.moved]
     if rows:
-        console.show(rows, ["feature", "weight", "other", "change"])
+        console.show(rows, ["feature", *found.runs, "change"])
         console.say(f"cosine of the weights {found.likeness['cosine']:.4f}")
     else:
         console.say("the weights are the same")
     typer.echo()
     if found.choices:
-        _show_choices(found.choices)
+        _show_choices(found.choices, found.runs)
     else:
         console.say(f"the choices are not compared: {found.why}")
 
@@ -63,14 +63,20 @@ def _show_settings(found: Difference) -> None:
     typer.echo()
 
 
-def _show_choices(found: Choices) -> None:
-    """How many choices changed, and the segments where most is gained or lost."""
-    one, other = console.numbers([found.score, found.other_score])
-    console.say(f"{found.metric} {one}, other {other}")
-    share = f"{found.changed} of {found.segments} segments have another choice"
+def _show_choices(found: Choices, runs: tuple[str, str]) -> None:
+    """The gain and how sure it is, how many choices changed, and the segments where most is gained or lost."""
+    one, other, gain, low, high = console.numbers([found.score, found.other_score, found.gain, found.low, found.high])
+    change = [one, other, _signed(gain), f"[{_signed(low)}, {_signed(high)}]", f"{found.p:.4f}"]
+    console.show([[found.metric, *change]], ["metric", *runs, "change", "95% interval", "p"])
     equal = found.changed - found.better - found.worse
-    console.say(f"{share}: {found.better} better, {found.worse} worse, {equal} that cost the same")
+    share = f"{found.changed} of {found.segments} segments have another choice"
+    console.say(f"{share}: {found.better} better, {found.worse} worse, {equal} of the same score")
+    width = max(map(len, runs))
     for row in found.largest:
-        gain = row.cost - row.other_cost
-        console.say(f"\n{row.segment}  {'costs less' if gain > 0 else 'costs more'} by {abs(gain):.3g}")
-        console.say(f"  one    {row.one}\n  other  {row.other}")
+        console.say(f"\n{row.segment}  {found.metric} {row.score:.3g}, then {row.other_score:.3g}")
+        for run, text in zip(runs, (row.one, row.other), strict=True):
+            console.say(f"  {run:{width}}  {' '.join(text.split())}")
+
+
+def _signed(told: str) -> str:
+    return told if told.startswith("-") else f"+{told}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping, Sequence
-from difflib import SequenceMatcher
 from typing import Any
 
 from rampion.formats import weights as weight_files
@@ -18,14 +17,14 @@ from rampion.report.markup import (
     folded,
     joined,
     number,
-    safe,
     section,
     table,
     tag,
     together,
 )
-from rampion.report.page import Page, configured, spent, versions, weighing
+from rampion.report.page import Figure, Page, configured, gained, span, spent, versions, weighing
 from rampion.report.tuned import before, curves
+from rampion.report.words import compared
 from rampion.runs.folder import RunFolder
 from rampion.store.features import Weights
 
@@ -66,7 +65,7 @@ def page(
         "A translator, from nothing",
         f"{plan['pairs']:,} German sentences and their translations are written (seed {plan['seed']}); a decoder is "
         f"made of them, and taught in two steps. BLEU of {plan['held_out']:,} sentences never seen:",
-        [(label, number(scores[name]["score"], 1)) for name, label in LABELS.items()],
+        _figures(scores),
         [
             _gained(results),
             _said(results["examples"]),
@@ -96,6 +95,17 @@ def page(
         ],
         held,
     )  # fmt: skip
+
+
+def _figures(scores: Results) -> list[Figure]:
+    """The scores of the steps, with what each gains over the one before."""
+    figures, over = list[Figure](), ""
+    for name, label in LABELS.items():
+        row = scores[name]
+        note = gained(row["gain"], row["p"], over) if row.get("gain") else ""
+        figures.append(Figure(label, number(row["score"], 1), note))
+        over = label
+    return figures
 
 
 def _run(folder: RunFolder) -> tuple[Weights, Sequence[Results], Sequence[Results]]:
@@ -129,7 +139,7 @@ def _gained(results: Results) -> Section | None:
         gain = row.get("gain")
         cells = [LABELS[name], number(row["score"], 2), f"[{number(row['low'], 2)}, {number(row['high'], 2)}]"]
         cells.append("" if name == "oracle" else interval(row["score"], row["low"], row["high"], low, high, start))
-        cells += [number(gain["score"], 2, sign=True), _span(gain), f"{row['p']:.4f}"] if gain else ["", "", ""]
+        cells += [number(gain["score"], 2, sign=True), span(gain), f"{row['p']:.4f}"] if gain else ["", "", ""]
         rows.append(cells)
     head = ["", "BLEU", "95 % interval", "", "gain", "95 % interval", "p"]
     lines = [Line(LABELS["dense"], list(enumerate(results["curves"]["dense"])))]
@@ -143,10 +153,6 @@ def _gained(results: Results) -> Section | None:
         tag("p", about, class_="quiet"),
         charts(chart("BLEU of the test text, decoding after decoding", lines, "decoding learnt from", "BLEU")),
     )  # fmt: skip
-
-
-def _span(gain: Results) -> str:
-    return f"[{number(gain['low'], 2, sign=True)}, {number(gain['high'], 2, sign=True)}]"
 
 
 def _said(examples: Sequence[Results]) -> Section | None:
@@ -170,19 +176,6 @@ def _example(one: Results, shown: bool) -> Markup:
     ]
     built = folded("How it was built, block by block", tag("div", *pictures, class_="charts"), shown=shown)
     return joined([table(caption, ["", "", "BLEU"], rows, words=(0, 1)), built])
-
-
-def compared(text: str, references: Sequence[str]) -> Markup:
-    """The text, with marks on words that the nearest reference lacks, and the words that are missing."""
-    words, wanted = text.split(), [reference.split() for reference in references]
-    matchers = [SequenceMatcher(None, reference, words, autojunk=False) for reference in wanted]
-    nearest = max(range(len(wanted)), key=lambda n: matchers[n].ratio())
-    parts = list[str]()
-    for kind, i, j, first, last in matchers[nearest].get_opcodes():
-        more, less = " ".join(words[first:last]), " ".join(wanted[nearest][i:j])
-        told = [safe(more)] if kind == "equal" else [tag("ins", more) if more else "", tag("del", less) if less else ""]
-        parts += filter(None, told)
-    return Markup(" ".join(parts))
 
 
 def _picture(svg: str, told: str) -> Markup:

@@ -7,7 +7,7 @@ from typing import Any
 
 from rampion.report.charts import Line, chart, charts, interval
 from rampion.report.markup import Section, duration, number, section, table, tag
-from rampion.report.page import Page, configured, versions
+from rampion.report.page import Figure, Page, configured, gained, versions
 from rampion.runs.folder import RunFolder
 
 Results = Mapping[str, Any]
@@ -24,15 +24,20 @@ METRICS = {"dev bleu": "dev BLEU", "test bleu": "test BLEU", "test chrf": "test 
 def page(folder: RunFolder, results: Results) -> Page:
     """The page of a folder and of the content of its results.json."""
     scores = {name: row["test bleu"] for name, row in results["table"].items()}
-    last = list(scores.values())[-1]
-    figures = [(name, number(score["score"], 2)) for name, score in scores.items()]
-    figures.append(("gain over dense tuning", f"{number(last['gain'], 2, sign=True)}, p {last['p']:.4f}"))
+    figures = [Figure(name, number(score["score"], 2), _note(score)) for name, score in scores.items()]
     return Page(
         folder.path.resolve().name,
         f"Features learnt from the whole training text: {results['features']}. BLEU of the test text:",
         figures,
         [_steps(results), _course(results["course"]), _times(folder.events), _made(folder, results)],
     )
+
+
+def _note(score: Results) -> str:
+    if "gain" not in score:
+        return ""
+    gain = {"score": score["gain"], "low": score["gain_low"], "high": score["gain_high"]}
+    return gained(gain, score["p"], "dense tuning")
 
 
 def _steps(results: Results) -> Section | None:

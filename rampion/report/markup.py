@@ -54,7 +54,8 @@ def number(value: float | None, places: int | None = None, sign: bool = False) -
     if isinstance(value, int) and places is None:
         return f"{value:{'+' if sign else ''},}".replace("-", MINUS)
     places = (4 if abs(value) < 2 else 2) if places is None else places
-    return f"{value:{'+' if sign else ''}.{places}f}".replace("-", MINUS)
+    rounded = round(value, places) + 0.0  # no minus before a zero
+    return f"{rounded:{'+' if sign else ''}.{places}f}".replace("-", MINUS)
 
 
 def short(value: float) -> str:

@@ -17,12 +17,20 @@ TOP = 30  # rows of a table of weights
 NOTHING = 1e-4  # parts of the work with a smaller share of the time were not run, and are left out
 
 
+class Figure(NamedTuple):
+    """A key figure, and a note below it: what was gained, and how sure that is."""
+
+    name: str
+    told: str
+    note: str = ""
+
+
 class Page(NamedTuple):
     """A title, a subtitle, the key figures, sections, and data for the script."""
 
     title: str
     about: str
-    figures: Sequence[tuple[str, str]]
+    figures: Sequence[Figure]
     sections: Sequence[Section | None]
     held: Mapping[str, Any] | None = None
 
@@ -64,8 +72,19 @@ def _digest(script: str) -> str:
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
-def _figures(figures: Sequence[tuple[str, str]]) -> Markup:
-    return tag("dl", *(tag("div", tag("dt", name), tag("dd", told)) for name, told in figures), class_="figures")
+def _figures(figures: Sequence[Figure]) -> Markup:
+    shown = [[tag("dt", name), tag("dd", told), tag("dd", note) if note else ""] for name, told, note in figures]
+    return tag("dl", *(tag("div", *parts) for parts in shown), class_="figures")
+
+
+def gained(gain: Mapping[str, float], p: float, over: str, places: int = 2) -> str:
+    """The note of a gain: the gain, its interval, p, and what it is a gain over."""
+    return f"{number(gain['score'], places, sign=True)} {span(gain, places)} over {over}, p = {p:.4f}"
+
+
+def span(gain: Mapping[str, float], places: int = 2) -> str:
+    """The interval of a gain."""
+    return f"[{number(gain['low'], places, sign=True)}, {number(gain['high'], places, sign=True)}]"
 
 
 def weighing(weights: Mapping[str, float], before: Mapping[str, float] | None = None) -> Section | None:

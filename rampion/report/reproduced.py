@@ -9,7 +9,7 @@ import numpy as np
 
 from rampion.report.charts import Line, chart, charts, interval, scatter
 from rampion.report.markup import Markup, Section, facts, folded, joined, number, section, short, table, tag
-from rampion.report.page import Page, versions
+from rampion.report.page import Figure, Page, versions
 
 Results = Mapping[str, Any]
 
@@ -20,7 +20,7 @@ def page(title: str, experiments: Sequence[Results]) -> Page:
     """The page. `experiments` are the results that `rampion reproduce` writes, one for each table or figure."""
     first = experiments[0]
     verdicts = [relation["verdict"] for one in experiments for relation in one["relations"]]
-    figures = [(name, str(verdicts.count(name))) for name in SIGNS]
+    figures = [Figure(name, str(verdicts.count(name))) for name in SIGNS]
     return Page(
         title,
         f"Reproduced at {first.get('scale', 'full')} scale on {first.get('corpus', '?')}",

@@ -11,7 +11,7 @@ import numpy as np
 from rampion.formats import weights as weight_files
 from rampion.report.charts import Line, chart, charts, interval
 from rampion.report.markup import Markup, Section, duration, folded, number, section, table
-from rampion.report.page import Page, made, scattered
+from rampion.report.page import Figure, Page, made, scattered
 from rampion.runs.folder import RunFolder
 from rampion.store.features import Weights
 
@@ -67,9 +67,9 @@ def page(out: Path, trials: Sequence[Mapping[str, Any]]) -> Page:
     done = [event for found in runs.values() for event in found.folders[0].events if event["event"] == "done"]
     metric, signature = (done[0][name] if done else None for name in ("metric", "signature"))
     best = next((trial for trial in trials if trial["tuned"]), None)
-    figures = [("recipes", str(len(trials))), ("runs", str(sum(trial["runs"] for trial in trials)))]
+    figures = [Figure("recipes", str(len(trials))), Figure("runs", str(sum(trial["runs"] for trial in trials)))]
     if best:
-        figures.append((f"best: {best['recipe']}", number((best["dev"] or best["tuned"])["mean"])))
+        figures = [*_listed(done), *_best(best), *figures]
     several = {recipe: found for recipe, found in runs.items() if len(found.weights) > 1}
     first = next(iter(runs.values())).folders[0] if runs else None
     return Page(
@@ -86,18 +86,34 @@ def page(out: Path, trials: Sequence[Mapping[str, Any]]) -> Page:
     )  # fmt: skip
 
 
+def _listed(done: Sequence[Mapping[str, Any]]) -> list[Figure]:
+    """The score of the lists as they came."""
+    if not done or "before" not in done[0]:
+        return []
+    side = done[0].get("dev") or done[0]
+    return [Figure("as listed", number(side["before"]["listed"]))]
+
+
+def _best(trial: Mapping[str, Any]) -> list[Figure]:
+    """The score of the best recipe, on held-out lists if there are some, and how far its runs lie apart."""
+    score, lists = (trial["dev"], "held out") if trial["dev"] else (trial["tuned"], "on the lists learnt from")
+    spread = f", {number(score['min'])} to {number(score['max'])}" if trial["runs"] > 1 else ""
+    return [Figure(f"best: {trial['recipe']}", number(score["mean"]), f"{lists}{spread}")]
+
+
 def _ranked(trials: Sequence[Mapping[str, Any]]) -> Section | None:
     held_out = any(trial["dev"] for trial in trials)
     name = "dev" if held_out else "tuned"
     scores = [trial[name][end] for trial in trials if trial[name] for end in ("min", "max")]
+    places = 2 if max(scores, default=0.0) >= 2 else 4
     rows = []
     for trial in trials:
         if not (score := trial[name]):
             continue
         picture = interval(score["mean"], score["min"], score["max"], min(scores), max(scores))
-        sd = number(score["sd"], 2) if trial["runs"] > 1 else ""
-        rows.append([trial["recipe"], str(trial["runs"]), number(trial["tuned"]["mean"], 2),
-                     *([number(score["mean"], 2)] if held_out else []), sd, picture, duration(trial["seconds"]),
+        sd = number(score["sd"], places) if trial["runs"] > 1 else ""
+        rows.append([trial["recipe"], str(trial["runs"]), number(trial["tuned"]["mean"], places),
+                     *([number(score["mean"], places)] if held_out else []), sd, picture, duration(trial["seconds"]),
                      number(trial["distance"], 4)])  # fmt: skip
     head = ["recipe", "runs", "tuned", *(["held out"] if held_out else []), "sd", "least to greatest", "CPU time",
             "distance of weights"]  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any
 
 from rampion.report.charts import Line, bar, chart, charts
 from rampion.report.markup import Section, number, section, table, tag
-from rampion.report.page import Page, made, spent
+from rampion.report.page import Figure, Page, made, spent
 from rampion.runs.sets_run import SetRun
 from rampion.training.relevant import SetIteration
 
@@ -22,8 +22,9 @@ def page(run: SetRun, templates: Table, weights: Table) -> Page:
         run.folder.path.resolve().name,
         f"{config['recipe']} with the features {config.get('features', '')}, trained on {config.get('corpus', '')}; "
         f"iteration {best.iteration} is best on dev",
-        [("dev BLEU", number(best.dev)), ("test BLEU", number(best.test)), ("features", f"{best.features:,}"),
-         ("candidates", f"{best.candidates:,}")],
+        [Figure("dev BLEU", number(best.dev), _since(best.dev, rows[0].dev)),
+         Figure("test BLEU", number(best.test), _since(best.test, rows[0].test)),
+         Figure("features", f"{best.features:,}"), Figure("candidates", f"{best.candidates:,}")],
         [
             curves(rows),
             iterations(rows),
@@ -32,6 +33,10 @@ def page(run: SetRun, templates: Table, weights: Table) -> Page:
             made(run.folder),
         ],
     )  # fmt: skip
+
+
+def _since(score: float, first: float) -> str:
+    return f"{number(score - first, 2, sign=True)} since the first iteration" if score != first else ""
 
 
 def _lines(rows: Sequence[SetIteration], **names: str) -> list[Line]:

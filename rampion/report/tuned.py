@@ -10,7 +10,7 @@ from rampion.formats import weights as weight_files
 from rampion.report.charts import Line, chart, charts, interval
 from rampion.report.explorer import START, Judged, explorer, packed, worst
 from rampion.report.markup import Section, number, section, table, tag
-from rampion.report.page import Page, made, spent, weighing
+from rampion.report.page import Figure, Page, made, spent, weighing
 from rampion.runs.folder import RunFolder
 
 Event = Mapping[str, Any]
@@ -54,23 +54,27 @@ def _unexplored(why: str) -> Section | None:
     return section("explorer", "k-best explorer", tag("p", why, class_="quiet"))
 
 
-def _figures(done: Event, iterations: Sequence[Event]) -> list[tuple[str, str]]:
+def _figures(done: Event, iterations: Sequence[Event]) -> list[Figure]:
     if "before" not in done:
         told = {"tuned": done["tuned"]} if "tuned" in done else {}
         if 0 < (chosen := done.get("iteration", 0)) <= len(iterations):
             best = iterations[chosen - 1]
             told = {"first decoding": iterations[0]["decoded"], "learnt": best["learnt"], "dev": best["dev"]}
-        return [(name, number(score)) for name, score in told.items() if score is not None]
+        return [Figure(name, number(score)) for name, score in told.items() if score is not None]
     if done.get("held") and done["held"]["lines"]:
         told = done["held"]
         scores = {line["name"]: line["score"] for line in told["lines"]}
-        names = {told["best"]: told["best"], "tuned": "tuned, held out", "oracle": "oracle"}
         places = 2 if max(scores.values()) >= 2 else 4
-        return [(label, number(scores[name], places)) for name, label in names.items() if name in scores]
-    held = [("held out", number(done["dev"]["after"]["chosen"]))] if done.get("dev") else []
-    told = {"as listed": done["before"]["listed"], "tuned": done["after"]["chosen"]}
-    return [*((name, number(score)) for name, score in told.items()), *held,
-            ("oracle", number(done["after"]["oracle"]))]  # fmt: skip
+        sure = "" if told["p"] is None else f", p = {told['p']:.4f}"
+        labels = {told["best"]: told["best"], "tuned": "tuned, held out", "oracle": "oracle"}
+        notes = {"tuned": f"{number(told['gain'], places, sign=True)} over {told['best']}{sure}"}
+        found = [name for name in labels if name in scores]
+        return [Figure(labels[name], number(scores[name], places), notes.get(name, "")) for name in found]
+    held = [Figure("held out", number(done["dev"]["after"]["chosen"]))] if done.get("dev") else []
+    scores = {"as listed": done["before"]["listed"], "tuned": done["after"]["chosen"]}
+    notes = {"tuned": "on the lists learnt from"}
+    figures = [Figure(name, number(score), notes.get(name, "")) for name, score in scores.items()]
+    return [*figures, *held, Figure("oracle", number(done["after"]["oracle"]))]
 
 
 def _held(done: Event) -> Section | None:
@@ -128,7 +132,7 @@ def curves(rounds: Sequence[Event], iterations: Sequence[Event], metric: str) ->
 
     told = {"decoded": "first in the lists", "learnt": "after learning", "dev": "dev, decoded"}
     counts = {"listed": "listed", "candidates": "learnt from"}
-    scores = [line("score", "tuned on"), line("dev", "held out")]
+    scores = [line("score", "tuning"), line("dev", "held out")]
     drawn = charts(
         chart(f"{metric} of every decoding", [line(*pair, iterations) for pair in told.items()], "iteration", metric),
         chart("Candidates", [line(*pair, iterations) for pair in counts.items()], "iteration", "candidates"),

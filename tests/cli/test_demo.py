@@ -11,7 +11,7 @@ import sacrebleu
 from command import good, rampion
 from pages import Shown
 
-from rampion.report.demonstrated import compared
+from rampion.report.words import compared
 
 SIZES = "--pairs", 400, "--held-out", 20
 

@@ -9,6 +9,7 @@ from command import good, write_task
 from command import rampion as command
 
 import rampion
+from rampion.report.markup import MINUS
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +52,20 @@ def test_the_choices_are_those_of_the_weights(runs):
     assert choices["better"] + choices["worse"] <= choices["changed"]
 
 
+def test_the_gain_is_as_sure_as_a_comparison_of_the_two_says(runs):
+    choices = told(runs, "one", "other")["choices"]
+    lists = rampion.load_nbest(runs / "dev.jsonl")
+    references = rampion.load_references(runs / "dev.jsonl", lists)
+    weights = {name: rampion.load_weights(runs / name / "weights.txt") for name in ("one", "other")}
+    found = rampion.compare(weights, references, lists=lists)["other"]
+    assert (choices["gain"], choices["p"]) == pytest.approx((found.difference, found.p))
+    assert choices["low"] <= choices["gain"] <= choices["high"]
+    gains = [row["other_score"] - row["score"] for row in choices["largest"]]
+    assert list(map(abs, gains)) == sorted(map(abs, gains), reverse=True)
+    assert sum(gain > 0 for gain in gains) <= choices["better"]
+    assert sum(gain < 0 for gain in gains) <= choices["worse"]
+
+
 def test_a_run_does_not_differ_from_itself(runs):
     found = told(runs, "one", "one")
     assert (found["settings"], found["moved"], found["choices"]["changed"]) == ({}, [], 0)
@@ -62,6 +77,9 @@ def test_the_page_says_the_same(runs):
     found = told(runs, "one", "other")
     assert f"{found['choices']['changed']:,} of {found['choices']['segments']:,}" in page
     assert all(row["feature"] in page for row in found["moved"])
+    choices = found["choices"]
+    assert f"{choices['gain']:+.2f} [{choices['low']:+.2f}, {choices['high']:+.2f}] over".replace("-", MINUS) in page
+    assert f"p = {choices['p']:.4f}" in page
 
 
 def test_what_is_no_run_is_refused(runs):

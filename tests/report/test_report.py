@@ -23,6 +23,7 @@ from rampion.losses.contrast import FEAR, HOPE, MODEL, ORACLE
 from rampion.report import charts, markup
 from rampion.report.explorer import Judged, Looks, bends, levels, packed, rounds, unpacked
 from rampion.report.markup import tag
+from rampion.report.page import Figure, Page, gained
 from rampion.runs.folder import RunFolder
 from rampion.runs.sets_run import SetRun
 from rampion.store.text import References, Texts
@@ -44,6 +45,12 @@ def run(tmp_path_factory):
 def shown(run):
     assert good("report", run) == f"wrote {run / 'report.html'}\n"
     return Shown.of(run / "report.html")
+
+
+def test_the_first_screen_says_what_was_gained_over_what_and_how_sure_that_is():
+    note = gained({"score": 3.69, "low": -0.001, "high": 4.81}, 0.0123, "MERT")
+    html = Page("", "", [Figure("tuned", "63.1", note)], [])
+    assert "<dd>63.1</dd><dd>+3.69 [+0.00, +4.81] over MERT, p = 0.0123</dd>" in html.html()
 
 
 def judged_of(run: Path, weights: dict[str, np.ndarray] | None = None) -> Judged:
