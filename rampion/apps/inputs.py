@@ -221,7 +221,8 @@ def weights_for(features: Features, path: str, lenient: bool) -> Weights:
     try:
         vector = learnt.onto(features, lenient=lenient)
     except InputError as error:
-        raise InputError(f"{weights_file(path)}: {error}") from error
+        hint = f"; rampion features LISTS --like {path} adds what it had" if _lacks_made(learnt, features) else ""
+        raise InputError(f"{weights_file(path)}: {error}{hint}") from error
     sparse = np.count_nonzero(learnt.vector[learnt.features.width :])
     if sparse and np.count_nonzero(vector) <= np.count_nonzero(learnt.vector) - sparse:
         note(
@@ -229,6 +230,15 @@ def weights_for(features: Features, path: str, lenient: bool) -> Weights:
             "it tuned on lists of this system?"
         )
     return Weights(features, vector)
+
+
+def _lacks_made(learnt: Weights, features: Features) -> bool:
+    """Whether the lists lack a dense feature that is made of texts or of other features."""
+    from rampion.features import is_made
+
+    return any(
+        is_made(name) and name not in features.ids for name in learnt.features.names.part(0, learnt.features.width)
+    )
 
 
 def recipes_of(names: str, settings: Sequence[str]) -> dict[str, Recipe]:

@@ -93,6 +93,12 @@ def load_runs(paths: Sequence[FilePath], columns: str | Sequence[str] | None = N
     >>> [run.size for run in rampion.load_runs(["dev.nbest", "dev.nbest"])]
     [4, 4]
     """
+    for path in paths:
+        if not isinstance(path, (str, PathLike)):
+            raise InputError(
+                f"a {type(path).__name__} is no path of a file; make lists of records by "
+                "rampion.Candidates.from_records"
+            )
     if is_store(paths):
         return [store.read(paths[0])]
     files = read_lists(paths, columns=Columns.parse(columns))

@@ -209,7 +209,8 @@ class Candidates(Stored, Sequence[Segment]):
         text : str
             The column of texts.
         features : sequence of str, optional
-            The columns that are features. By default all columns of numbers that no other parameter names.
+            The columns that are features. By default all columns of numbers that no other parameter names, without
+            those that are labels by their names, such as `is_correct` or `reward`, which a warning tells.
         metrics : sequence of str
             The columns to tune towards: labels, rewards, human judgements. They are never features.
         score : str, optional

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
@@ -32,6 +33,7 @@ PLAIN = {
     "refs": ("refs", "references", "ref", "reference"),
     "note": ("note",),
 }  # fmt: skip
+INDEX = re.compile(r"Unnamed: \d+|__index_level_\d+__")  # a data frame's index, written as a column
 GUESSED = {name: role for role, names in PLAIN.items() for name in names}
 
 

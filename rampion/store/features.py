@@ -276,13 +276,13 @@ class Weights(Mapping[str, float]):
             if len(unweighted):
                 raise InputError(
                     f"the lists have the dense feature {_some(unweighted)}, for which there is no weight; "
-                    "add a weight, or pass --lenient to give it 0"
+                    "add a weight, or give it 0 (--lenient, lenient=True)"
                 )
             unknown = self.features.names.take(np.flatnonzero(places[: self.features.width] < 0))
             if len(unknown):
                 raise InputError(
                     f"the weights name the dense feature {_some(unknown)}, which no candidate has; "
-                    "use the weights of these lists, or pass --lenient to ignore it"
+                    "use the weights of these lists, or ignore it (--lenient, lenient=True)"
                 )
         return vector
 

@@ -13,6 +13,7 @@ from rampion.arrays import ends
 from rampion.errors import InputError
 from rampion.store import gaps
 from rampion.store.coded import Coded
+from rampion.store.columns import GUESSED, INDEX
 from rampion.store.names import Names
 from rampion.store.rows import Rows
 from rampion.store.text import Texts
@@ -89,8 +90,13 @@ def rows_of_frame(
     """The rows of a data frame, a candidate each, and what was done about missing values; features join `names`."""
     table = Frame(frame)
     taken = {segment, text, *metrics, *([score] if score else []), *fields.values()}
+    told: list[str] = []
     if features is None:
-        features = [name for name in table.names if name not in taken and table.is_numeric(name)]
+        numbered = [name for name in table.names if name not in taken and table.is_numeric(name)]
+        left = [name for name in numbered if GUESSED.get(name) == "target" or INDEX.fullmatch(name)]
+        features = [name for name in numbered if name not in left]
+        if left:
+            told.append(f"no features, since they look like labels or an index: {', '.join(left)} (or: features=[…])")
     segments, texts = table.strings(segment), table.strings(text)
     numbers: dict[str, int] = {}
     owners = np.array([numbers.setdefault(one, len(numbers)) for one in segments], np.int64)
@@ -110,6 +116,6 @@ def rows_of_frame(
         metrics={name: table.numbers(name)[order] for name in metrics},
         fields={role: Coded.from_strings(table.shown(name)).take(order) for role, name in fields.items()},
     )
-    told = gaps.weights_told(rows)
+    told += gaps.weights_told(rows)
     [rows], notices = gaps.filled([rows], names, frozenset(features))
     return rows, [*told, *notices]

@@ -17,7 +17,7 @@ from rampion.arrays import ends
 from rampion.errors import InputError, meant
 from rampion.store import gaps, shapes
 from rampion.store.coded import Coded
-from rampion.store.columns import GUESSED, OPTIONAL, Columns
+from rampion.store.columns import GUESSED, INDEX, OPTIONAL, Columns
 from rampion.store.groups import grouped, groups_of
 from rampion.store.names import Labels, Names
 from rampion.store.rows import Rows
@@ -26,7 +26,6 @@ from rampion.store.text import Texts
 MISSING = {"", "na", "n/a", "nan", "null", "none"}  # cells of a table that say that nothing is known
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|infinity)", re.IGNORECASE)
 _ODD = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?|[+-]?\d+([.,]\d+)?\s*%")  # 0,5 and 50 %
-_INDEX = re.compile(r"Unnamed: \d+|__index_level_\d+__")  # of a data frame that was written with its index
 _WORDS = {"true": 1.0, "false": 0.0}
 _LABELS = _WORDS | {"yes": 1.0, "no": 0.0, "correct": 1.0, "incorrect": 0.0, "pass": 1.0, "fail": 0.0}  # of targets
 _EXACT = 2.0**53  # above it floats leave out whole numbers
@@ -218,7 +217,7 @@ class Builder:
         fresh = [name for name in cells if name not in self.guesses]
         found = self.columns.guessed([*self.guesses, *fresh]).roles()
         for name in fresh:
-            self.guesses[name] = found.get(name, "drop" if _INDEX.fullmatch(name) else "")
+            self.guesses[name] = found.get(name, "drop" if INDEX.fullmatch(name) else "")
 
     def _candidate(self, hyp: Any, above: Mapping[str, Any], where: str) -> _Candidate:
         if not isinstance(hyp, dict):

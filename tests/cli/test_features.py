@@ -41,6 +41,8 @@ def test_what_weights_or_lists_need_is_made_again():
     for like in ("weights", "more.jsonl"):
         good("features", "lists.jsonl", "--like", like, "-o", "again.jsonl")
         assert load_nbest("again.jsonl").to_records() == wanted
+    code, _, err = rampion("rerank", "lists.jsonl", "--weights", "weights", "-o", "picks")
+    assert (code, "; rampion features LISTS --like weights adds what it had" in err) == (2, True)
     code, _, err = rampion("features", "more.jsonl", "--like", "weights", "-o", "again.jsonl")
     assert code == 2
     assert "the lists have all features that weights has" in err

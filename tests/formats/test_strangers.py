@@ -9,7 +9,7 @@ import pytest
 from command import good, rampion
 
 from rampion.errors import InputError
-from rampion.formats import read_lists, references, scores
+from rampion.formats import load_nbest, read_lists, references, scores
 from rampion.store.candidates import Candidates
 from rampion.store.columns import Columns
 from rampion.store.text import Texts
@@ -293,6 +293,11 @@ def test_lines_of_references_belong_to_the_numbers_of_segments_in_another_order(
         InputError, match="refs: has 3 lines for the segments 1 to 2, and lines may be counted from 0 or"
     ):
         found("1", "2")
+
+
+def test_records_are_no_path():
+    with pytest.raises(InputError, match=r"a dict is no path of a file; make lists of records by rampion\.Candidates"):
+        load_nbest({"id": "1", "hyps": []})
 
 
 def test_labels_that_are_all_equal_are_bad_input(folder):

@@ -192,6 +192,14 @@ def test_containers_say_their_sizes_in_a_line():
     assert rampion.Weights.from_dict({"a": 0.25}).__repr__() == "Weights({'a': 0.25})"
 
 
+def test_labels_and_the_index_of_a_frame_are_no_features_unless_named():
+    frame = FRAME.assign(**{"Unnamed: 0": [0, 1, 2], "is_correct": [True, False, True]})
+    with pytest.warns(InputWarning, match="no features, since they look like .*: Unnamed: 0, is_correct"):
+        assert list(Candidates.from_frame(frame).features.names) == ["LM"]
+    found = Candidates.from_frame(frame, features=["LM", "Unnamed: 0"], metrics=["is_correct"])
+    assert (list(found.features.names), list(found.metrics)) == (["LM", "Unnamed: 0"], ["is_correct"])
+
+
 @pytest.mark.parametrize("gap", [[1.0, math.nan, 3.0], pandas.array([1, None, 3], "Int64"), [1.0, None, 3.0]])
 def test_missing_values_of_a_frame_are_the_mean_of_the_list(gap):
     frame = FRAME.assign(LM=gap, prompt=["p", "p", "q"], share=[2.0, 2.0, 1.0])
