@@ -170,8 +170,8 @@ _REFS = "References: a file for each, line by line, or one file of lines `id |||
 Refs = Annotated[list[str] | None, Option("--refs", metavar="FILE", help=_REFS)]
 NeededRefs = Annotated[list[str], Option("--refs", metavar="FILE", help=_REFS)]
 _METRIC = (
-    "bleu[:variant or tokeniser], chrf, chrf++, ter, wer, cer; for lists also metric:COLUMN, one of their columns "
-    "(metric:COLUMN,lower if less is better), and COLUMN/COLUMN, a sum by a sum."
+    "bleu[:variant or tokeniser], chrf, chrf++, meteor, ter, wer, cer; for lists also metric:COLUMN, one of their "
+    "columns (metric:COLUMN,lower if less is better), and COLUMN/COLUMN, a sum by a sum."
 )
 Metric = Annotated[str | None, Option("--metric", metavar="NAME", help=_METRIC, autocompletion=_metrics)]
 Metrics = Annotated[

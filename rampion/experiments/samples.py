@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rampion.analysis.significance import Interval, Scored, bootstrap
 from rampion.errors import InputError
 from rampion.formats import container
-from rampion.metrics import Bleu, Wer
+from rampion.metrics import Bleu, Meteor, Wer
 from rampion.metrics.bleu import ORDER
 from rampion.schema import Row, Schema
 
@@ -125,13 +125,14 @@ class Measure(NamedTuple):
     units: str
 
 
-MEAN, BLEU = Mean(), Bleu()
+MEAN, BLEU, METEOR = Mean(), Bleu(), Meteor()
 MEASURES: Mapping[str, Measure] = {
     "train": Measure(MEAN, "training segments"),  # 100 TRAINING, of the chosen iteration
     "train first": Measure(MEAN, "training segments"),  # of the first one
     "tune": Measure(BLEU, "tuning segments"),
     "test": Measure(BLEU, "test segments"),
     "test first": Measure(BLEU, "test segments"),
+    "meteor": Measure(METEOR, "test segments"),
     "settled": Measure(Settled(), "test segments"),
     "dip": Measure(Course("dip"), "test segments"),
     "recovery": Measure(Course("recovery"), "test segments"),
@@ -219,7 +220,7 @@ def shared(curves: Sequence[Vector]) -> Vector:
 
 
 def measured(runs: Sequence[Outcome], name: str) -> Interval | None:
-    """The score of all runs together, with its interval; None if the runs have no such measure."""
-    if not runs or name not in runs[0].samples:
+    """The score of all runs together, with its interval; None if one of the runs has no such measure."""
+    if not runs or any(name not in run.samples for run in runs):
         return None
     return bootstrap(MEASURES[name].score, rows(runs, name))

@@ -15,6 +15,7 @@ from rampion.metrics.column import column_metric
 from rampion.metrics.column import counts_errors as counts_errors
 from rampion.metrics.column import reads_columns as reads_columns
 from rampion.metrics.costs import costs as costs
+from rampion.metrics.meteor import Meteor as Meteor
 from rampion.metrics.ter import Ter as Ter
 from rampion.metrics.tokens import Tokeniser
 from rampion.metrics.wer import Wer as Wer
@@ -22,7 +23,8 @@ from rampion.metrics.wer import Wer as Wer
 Options = dict[str, dict[str, Any]]
 
 _LOWERCASE: Options = {"lc": {"lowercase": True}}
-_WORDS: Options = _LOWERCASE | {tokeniser: {"tokeniser": tokeniser} for tokeniser in get_args(Tokeniser)}
+_TOKENISERS: Options = {tokeniser: {"tokeniser": tokeniser} for tokeniser in get_args(Tokeniser)}
+_WORDS: Options = _LOWERCASE | _TOKENISERS
 
 _BLEU: Options = {
     "lin-och": {"smoothing": "lin-och"},
@@ -36,7 +38,9 @@ _BLEU: Options = {
     "bp+1": {"brevity": "bp+1"},
     "clipped": {"brevity": "clipped"},
     "unclipped": {"brevity": "unclipped"},
-    "nist": {"shortest": True},
+    "nist": {"length": "shortest"},
+    "average": {"length": "average"},
+    "scaled": {"scaled": True},
 }
 _TER: Options = {
     "cased": {"cased": True},
@@ -44,12 +48,18 @@ _TER: Options = {
     "nopunct": {"no_punctuation": True},
     "asian": {"asian": True},
 }
+_METEOR: Options = {
+    "exact": {"stems": False},
+    "2007": {"alpha": 0.81, "beta": 0.83, "gamma": 0.28},  # Lavie & Agarwal's for English
+    "cased": {"cased": True},
+}
 
 # name -> (the metric without options, what each option sets); options apply from left to right
-METRICS: dict[str, tuple[Bleu | Chrf | Ter | Wer, Options]] = {
+METRICS: dict[str, tuple[Bleu | Chrf | Meteor | Ter | Wer, Options]] = {
     "bleu": (Bleu(), _BLEU | _WORDS),
     "chrf": (Chrf(), _LOWERCASE),
     "chrf++": (Chrf(word_order=2), _LOWERCASE),
+    "meteor": (Meteor(), _METEOR | _TOKENISERS),
     "ter": (Ter(), _TER),
     "wer": (Wer(), {"reverse": {"reverse": True}} | _WORDS),
     "cer": (Wer(tokeniser="char"), {"reverse": {"reverse": True}} | _LOWERCASE),
@@ -62,9 +72,9 @@ def metric(spec: str) -> Metric:
     Parameters
     ----------
     spec : str
-        NAME or NAME:OPTION,OPTION,...: "bleu", "bleu:13a,lc", "chrf++", "ter", "wer", "cer"; or "metric:COLUMN" for a
-        column of numbers that came with the candidates, "metric:COLUMN,lower" if lower is better; or "COLUMN/COLUMN"
-        for the sum of one divided by the sum of another.
+        NAME or NAME:OPTION,OPTION,...: "bleu", "bleu:13a,lc", "chrf++", "meteor", "ter", "wer", "cer"; or
+        "metric:COLUMN" for a column of numbers that came with the candidates, "metric:COLUMN,lower" if lower is
+        better; or "COLUMN/COLUMN" for the sum of one divided by the sum of another.
 
     Returns
     -------
@@ -79,7 +89,7 @@ def metric(spec: str) -> Metric:
     Examples
     --------
     >>> rampion.metric("bleu:13a,lc")
-    Bleu(smoothing='lin-och', brevity='clipped', shortest=False, tokeniser='13a', lowercase=True)
+    Bleu(smoothing='lin-och', brevity='clipped', length='closest', tokeniser='13a', lowercase=True, scaled=False)
     >>> rampion.metric("chrf").score(["a dog"], ["a dog"])
     100.0
     """

@@ -1,6 +1,7 @@
 """BLEU from integer statistics (S2.1-S2.5): a corpus as sacrebleu scores it, a sentence in every published variant.
 
-A row is [c, r, m1..m4, t1..t4]: candidate length, effective reference length, clipped matches, candidate n-grams.
+A row is [c, r, m1..m4, t1..t4]: candidate length, effective reference length, clipped matches, candidate n-grams; and
+the length of the shortest reference if values are scaled by it.
 """
 
 from __future__ import annotations
@@ -32,12 +33,15 @@ class Bleu(Metric):
         What is done about n-grams without a match.
     brevity : {"clipped", "unclipped", "bp+1", "nobp"}
         The brevity penalty of a sentence.
-    shortest : bool
-        Whether the length of the shortest reference counts (NIST), not that of the closest.
+    length : {"closest", "shortest", "average"}
+        The reference whose length counts: the closest (IBM), the shortest (NIST), or the mean of all.
     tokeniser : {"none", "13a", "intl", "char", "zh"}
         The tokeniser of sacrebleu.
     lowercase : bool
         Whether to ignore case.
+    scaled : bool
+        Whether the value of a sentence is multiplied by the length of its shortest reference, so that long sentences
+        count more.
 
     Examples
     --------
@@ -47,9 +51,10 @@ class Bleu(Metric):
 
     smoothing: Literal["lin-och", "moses", "floor", "he-deng", "exp", "raw"] = "lin-och"
     brevity: Literal["clipped", "unclipped", "bp+1", "nobp"] = "clipped"
-    shortest: bool = False
+    length: Literal["closest", "shortest", "average"] = "closest"
     tokeniser: Tokeniser = "none"
     lowercase: bool = False
+    scaled: bool = False
 
     @property
     def name(self) -> str:
@@ -63,37 +68,34 @@ class Bleu(Metric):
 
     def statistics(
         self, texts: Texts, bounds: NDArray[np.int64], references: References, columns: Columns = NO_COLUMNS
-    ) -> NDArray[np.int64]:
+    ) -> NDArray[Any]:
         check(bounds, references)
         names = Names()
         known, found = (
             tokens_of(self, names, references.texts, references.bounds),
             tokens_of(self, names, texts, bounds),
         )
-        rows = np.empty((len(texts), 2 + 2 * ORDER), np.int64)
+        lengths = np.diff(known.bounds)
+        mean = self.length == "average"
+        rows: NDArray[Any] = np.empty((len(texts), 2 + 2 * ORDER + self.scaled), np.float64 if mean else np.int64)
         rows[:, 0] = np.diff(found.bounds)
-        rows[:, 1] = self._reference_lengths(rows[:, 0], np.diff(known.bounds), bounds, references)
+        if mean:
+            rows[:, 1] = np.repeat(_means(lengths, references), np.diff(bounds))
+        else:
+            wanted = np.diff(found.bounds) if self.length == "closest" else 0
+            rows[:, 1] = _nearest(lengths, references, bounds, wanted)
         rows[:, 2 : 2 + ORDER] = matches(found, known, ORDER)
-        rows[:, 2 + ORDER :] = totals(found, ORDER)
+        rows[:, 2 + ORDER : 2 + 2 * ORDER] = totals(found, ORDER)
+        if self.scaled:
+            rows[:, -1] = _nearest(lengths, references, bounds, 0)
         return rows
-
-    def _reference_lengths(
-        self, lengths: NDArray[np.int64], known: NDArray[np.int64], bounds: NDArray[np.int64], references: References
-    ) -> NDArray[np.int64]:
-        """The shortest (NIST), or the closest and of two equally close the shorter (IBM)."""
-        best = np.full(len(lengths), np.iinfo(np.int32).max, np.int64)
-        for rows in rounds(references):
-            length = np.repeat(known[rows], np.diff(bounds))
-            near, far = np.abs(length - lengths), np.abs(best - lengths)
-            closer = (near < far) | (near == far) & (length < best)
-            best = np.where(length < best if self.shortest else closer, length, best)
-        return best
 
     def scores(self, totals: NDArray[Any]) -> Vector:
         return 100.0 * _values(totals, "exp", "clipped")
 
     def segments(self, statistics: NDArray[Any]) -> Vector:
-        return _values(statistics, self.smoothing, self.brevity)
+        values = _values(statistics, self.smoothing, self.brevity)
+        return values * statistics[:, -1] if self.scaled else values
 
     def signature(self, references: References) -> str:
         from sacrebleu.metrics.bleu import BLEU
@@ -101,8 +103,8 @@ class Bleu(Metric):
         metric = BLEU(tokenize=self.tokeniser, lowercase=self.lowercase)
         metric.num_refs = reference_count(references)
         signature = metric.get_signature()
-        if self.shortest:
-            signature.update("reflen", "shortest")
+        if self.length != "closest":
+            signature.update("reflen", self.length)
         return str(signature)
 
 
@@ -111,10 +113,28 @@ def tokens_of(metric: Bleu, names: Names, texts: Texts, segments: NDArray[np.int
     return words(names, tokenised(texts, metric.tokeniser, metric.lowercase), segments)
 
 
+def _nearest(
+    lengths: NDArray[np.int64], references: References, bounds: NDArray[np.int64], wanted: NDArray[np.int64] | int
+) -> NDArray[np.int64]:
+    """For every candidate the reference length that is closest to what is wanted, of two equally close the shorter."""
+    best = np.full(bounds[-1], np.iinfo(np.int32).max, np.int64)
+    for rows in rounds(references):
+        length = np.repeat(lengths[rows], np.diff(bounds))
+        near, far = np.abs(length - wanted), np.abs(best - wanted)
+        best = np.where((near < far) | (near == far) & (length < best), length, best)
+    return best
+
+
+def _means(lengths: NDArray[np.int64], references: References) -> Vector:
+    """The mean length of the references of every segment."""
+    sums = np.add.reduceat(lengths, references.bounds[:-1]) if len(lengths) else lengths
+    return sums / np.diff(references.bounds)
+
+
 def _values(statistics: NDArray[Any], smoothing: str, brevity: str) -> Vector:
     """Brevity penalty times the geometric mean of the precisions; 0 for an empty candidate."""
     c, r, *counts = statistics.T.astype(np.float64)
-    m, t = np.array(counts[:ORDER]), np.array(counts[ORDER:])
+    m, t = np.array(counts[:ORDER]), np.array(counts[ORDER : 2 * ORDER])
     with np.errstate(divide="ignore", invalid="ignore"):  # empty candidates, missing orders
         values = BREVITIES[brevity](c, r) * SMOOTHINGS[smoothing](m, t)
     return np.where(c > 0, values, 0.0)

@@ -105,11 +105,13 @@ def consensus(
     [0.667, 0.833, 0.833]
     """
     if reads_columns(metric):
-        raise InputError(f"the metric column {metric.name!r} cannot compare texts; choose bleu, chrf, ter or wer")
+        raise InputError(
+            f"the metric column {metric.name!r} cannot compare texts; choose bleu, chrf, meteor, ter or wer"
+        )
     shares = _shares(candidates, weights)
     distinct = _Distinct.of(candidates)
     mass = np.bincount(distinct.row, shares, len(distinct.texts)).astype(np.float64)
-    if isinstance(metric, Bleu) and (metric.smoothing, metric.brevity) == ("lin-och", "clipped"):
+    if isinstance(metric, Bleu) and (metric.smoothing, metric.brevity, metric.scaled) == ("lin-och", "clipped", False):
         found = _bleu(metric, distinct, mass, threads)
     elif isinstance(metric, Chrf):
         found = _chrf(metric, distinct, mass, threads)

@@ -12,6 +12,7 @@ from rampion.arrays import Reals
 from rampion.errors import RecipeError
 from rampion.losses.contrast import Contrast
 from rampion.metrics import Bleu
+from rampion.metrics.bleu import ORDER
 from rampion.metrics.judging import Batch
 from rampion.optim.solvers import visits
 from rampion.protocols import Loss, Solver, Watch
@@ -58,7 +59,7 @@ class BatchMira(Solver[Batch, Reals]):
             raise RecipeError("BatchMira takes no fixed part of the scores; use the recipe mira-sentence")
         contrast, lists = cast(Contrast, loss), batch.candidates.lists
         tilts = -contrast.up.tilt, -contrast.down.tilt, 1.0 if self.background == "hope" else 0.0
-        statistics = np.ascontiguousarray(batch.unweighted, np.float64)
+        statistics = np.ascontiguousarray(batch.unweighted[:, : 2 + 2 * ORDER], np.float64)
         background, weights, total = np.ones(statistics.shape[1]), weights.copy(), np.zeros(len(weights))
         work = Scratch.of(lists)
         shuffle, segments = np.random.default_rng(self.seed), len(lists.bounds) - 1

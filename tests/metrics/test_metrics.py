@@ -128,6 +128,43 @@ def test_the_reference_length_is_the_closest_and_then_the_shorter_or_the_shortes
     assert named("bleu:nist").statistics(*inputs(segments))[:, 1].tolist() == [min(known) for _, known in lengths]
 
 
+@given(lists())
+def test_the_average_reference_length_is_the_mean(segments):
+    means = [
+        np.mean([len(reference.split()) for reference in references])
+        for candidates, references in segments
+        for _ in candidates
+    ]
+    average, closest = (named(spec).statistics(*inputs(segments)) for spec in ("bleu:average", "bleu"))
+    assert average[:, 1].tolist() == pytest.approx(means, rel=1e-15)
+    assert np.delete(average, 1, axis=1).tolist() == np.delete(closest, 1, axis=1).tolist()
+
+
+@given(lists())
+def test_with_references_of_one_length_the_average_is_sacrebleus(segments):
+    segments = [(candidates, references[:1]) for candidates, references in segments]
+    rows, truth = named("bleu:average").statistics(*inputs(segments)), PAIRS["bleu"]
+    assert rows.tolist() == sacrebleu_rows(truth, segments)
+    if len(rows):
+        total = rows.sum(axis=0)
+        expected = truth._compute_score_from_stats(total.astype(int).tolist()).score
+        assert named("bleu:average").total_score(total) == pytest.approx(expected, rel=1e-12)
+
+
+@given(lists(), st.sampled_from(["bleu", "bleu:average", "bleu:moses,nist", "bleu:raw,nobp"]))
+def test_a_scaled_value_is_that_of_the_sentence_times_its_shortest_reference(segments, spec):
+    plain, scaled = named(spec), named(f"{spec},scaled" if ":" in spec else f"{spec}:scaled")
+    rows, more = plain.statistics(*inputs(segments)), scaled.statistics(*inputs(segments))
+    shortest = [
+        min(len(reference.split()) for reference in references)
+        for candidates, references in segments
+        for _ in candidates
+    ]
+    assert scaled.segments(more) == pytest.approx(plain.segments(rows) * np.array(shortest), rel=1e-15)
+    if len(rows):
+        assert scaled.total_score(more.sum(axis=0)) == plain.total_score(rows.sum(axis=0))
+
+
 def edits(a, b):
     """The textbook's table."""
     row = list(range(len(b) + 1))
@@ -186,7 +223,10 @@ def test_every_white_space_of_unicode_separates(white):
     assert len(words(Names(), texts, segments).ids) == len(characters(texts, segments).ids) == 2
 
 
-@given(lists(st.sampled_from(["a b", "a c d", ""])), st.sampled_from(["bleu", "chrf", "ter", "wer"]))
+@given(
+    lists(st.sampled_from(["a b", "a c d", ""])),
+    st.sampled_from(["bleu", "bleu:scaled", "chrf", "meteor", "ter", "wer"]),
+)
 def test_statistics_of_a_slice_are_a_slice_of_the_statistics(segments, spec):
     metric = named(spec)
     whole = metric.statistics(*inputs(segments))
@@ -228,7 +268,7 @@ def test_a_column_must_be_there_and_finite(columns, message):
         Column("comet").statistics(*inputs([(["a", "b"], ["a"]), (["c"], ["c"])]), columns=columns)
 
 
-@pytest.mark.parametrize("spec", ["bleu", "chrf", "ter", "wer"])
+@pytest.mark.parametrize("spec", ["bleu", "bleu:average,scaled", "chrf", "meteor", "ter", "wer"])
 def test_references_must_fit_the_candidates(spec):
     texts, bounds, _ = inputs([(["a"], ["a"]), (["b"], ["b"])])
     with pytest.raises(InputError, match="2 segments of candidates but 1 of references; give one line"):
@@ -238,7 +278,18 @@ def test_references_must_fit_the_candidates(spec):
 
 
 @pytest.mark.parametrize(
-    "spec", ["bleu", "bleu:he-deng", "bleu:nakov,nobp", "wer", "wer:reverse", "chrf", "metric:x,lower"]
+    "spec",
+    [
+        "bleu",
+        "bleu:he-deng",
+        "bleu:nakov,nobp",
+        "bleu:scaled",
+        "wer",
+        "wer:reverse",
+        "chrf",
+        "meteor",
+        "metric:x,lower",
+    ],
 )
 def test_costs_are_alpha_times_what_is_missing(spec):
     metric = named(spec)
@@ -258,10 +309,11 @@ def test_names_give_what_they_say():
     assert named("bleu") == Bleu()
     assert named("bleu:nakov") == Bleu("lin-och", "bp+1")
     assert named("bleu:he-deng") == Bleu("he-deng", "unclipped")
-    assert named("bleu:he-deng,clipped,nist,lc,13a") == Bleu("he-deng", "clipped", True, "13a", True)
+    assert named("bleu:he-deng,clipped,nist,lc,13a") == Bleu("he-deng", "clipped", "shortest", "13a", True)
+    assert named("bleu:scaled,average") == Bleu(length="average", scaled=True)
     assert named("chrf++:lc") == Chrf(word_order=2, lowercase=True)
     assert named("wer:reverse") == Wer(reverse=True)
-    assert [named(name).name for name in METRICS] == ["BLEU", "chrF2", "chrF2++", "TER", "WER", "CER"]
+    assert [named(name).name for name in METRICS] == ["BLEU", "chrF2", "chrF2++", "METEOR", "TER", "WER", "CER"]
     assert named("cer:lc") == named("wer:char,lc")
     assert named("wer:reverse").name == "reverse WER"
     assert [named(f"bleu:{name}").tokeniser for name in get_args(Tokeniser)] == list(get_args(Tokeniser))
@@ -270,7 +322,8 @@ def test_names_give_what_they_say():
 @pytest.mark.parametrize("spec", ["", "blue", "metric:", "metric"])
 def test_an_unknown_metric_lists_all(spec):
     with pytest.raises(
-        RecipeError, match=rf"no metric '{spec}'; there are bleu, chrf, chrf\+\+, ter, wer, cer, and metric:NAME for"
+        RecipeError,
+        match=rf"no metric '{spec}'; there are bleu, chrf, chrf\+\+, meteor, ter, wer, cer, and metric:NAME for",
     ):
         named(spec)
 
@@ -283,6 +336,7 @@ def test_an_unknown_option_lists_the_options():
 def test_signatures_name_what_sacrebleu_cannot():
     references = References.from_lists([["a", "b"], ["c"]])
     assert "|reflen:shortest|version:" in named("bleu:nist").signature(references)
+    assert "|reflen:average|version:" in named("bleu:average").signature(references)
     assert named("wer:lc").signature(references).startswith("nrefs:var|case:lc|tok:none|version:rapidfuzz-")
 
 

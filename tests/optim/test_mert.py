@@ -17,7 +17,7 @@ from strategies import random_store
 from rampion.errors import RecipeError, TuningError
 from rampion.losses.contrast import MODEL
 from rampion.losses.table import LOSSES
-from rampion.metrics import Bleu, Chrf, Column, Ter, Wer
+from rampion.metrics import Bleu, Chrf, Column, Meteor, Ter, Wer
 from rampion.metrics.judging import Batch, Stakes
 from rampion.optim import mert
 from rampion.optim.mert import CorpusScore, LineSearch
@@ -28,8 +28,8 @@ from rampion.training.recipes import RECIPES
 from rampion.training.tuning import tune
 
 ENVELOPES = [import_module(f"rampion.{package}.envelope") for package in ("_core", "_reference")]
-METRICS = [Bleu(), Wer(), Wer(reverse=True), Ter(), Chrf(), Column("x"), Column("x", higher_is_better=False)]
-WIDTHS = {Bleu: 10, Wer: 2, Ter: 2, Chrf: 18, Column: 2}
+METRICS = [Bleu(), Wer(), Wer(reverse=True), Ter(), Chrf(), Meteor(), Column("x"), Column("x", higher_is_better=False)]
+WIDTHS = {Bleu: 10, Wer: 2, Ter: 2, Chrf: 18, Meteor: 4, Column: 2}
 
 seeds = st.integers(0, 2**32)
 

@@ -178,10 +178,10 @@ def measured(
 ) -> Outcome:
     """Dev and test scores with the weights of every iteration. `metric` chooses the iteration by its dev score."""
     dev, test = stock.system.dev, stock.system.test
-    devs, tests, known = [], [], []
+    devs, outputs, known = [], [], []
     for each in weights:
         devs.append(decoder.best(dev.source, each))
-        tests.append(sets.bleu(decoder.best(test.source, each), test.references))
+        outputs.append(decoder.best(test.source, each))
         known.append(each.own)
     bounds = np.arange(len(dev.source) + 1)
     rows = {name: [named(name).statistics(texts, bounds, dev.references) for texts in devs] for name in ("bleu", "wer")}
@@ -189,12 +189,14 @@ def measured(
     scores = judge.scores(np.stack([each.sum(axis=0) for each in rows[metric]]))
     chosen = int(scores.argmax() if judge.higher_is_better else scores.argmin())
     means = [100 * SENTENCE.segments(each) for each in rows["bleu"]]
+    tests = [sets.bleu(output, test.references) for output in outputs]
     course = Settled.rows(tests)
     return Outcome(
         {
             "dev": MEAN.rows(means[chosen]),
             "dev mWER": rows["wer"][chosen],
             "test": tests[chosen],
+            "meteor": sets.meteor(outputs[chosen], test.references),
             **dict.fromkeys(("settled", "dip", "recovery", "rough"), course),
         },
         {

@@ -14,7 +14,7 @@ from rampion.arrays import Reals
 from rampion.experiments.forecast import Load
 from rampion.experiments.papers.tillmann_zhang.binary import Training, Truth
 from rampion.experiments.runners.inputs import Stock
-from rampion.experiments.samples import BLEU, MEAN, TRAINING, Outcome, Settled
+from rampion.experiments.samples import BLEU, MEAN, METEOR, TRAINING, Outcome, Settled
 from rampion.store.text import References, Texts
 
 if TYPE_CHECKING:
@@ -62,7 +62,8 @@ def train(
     run = SetRun.resume(folder / "run", asdict(settings) | recipe.settings(), (), facts, told)
     train(recipe, decoder, text, run, fixed=fixed, threads=stock.threads)
     rows, chosen = run.rows, run.chosen.iteration
-    tests = [bleu(decoder.best(text.test.source, run.keyed(row.iteration)), text.test.references) for row in rows]
+    outputs = [decoder.best(text.test.source, run.keyed(row.iteration)) for row in rows]
+    tests = [bleu(output, text.test.references) for output in outputs]
     trains = {
         iteration: training(decoder.best(text.learn.source, run.keyed(iteration)), text.learn.references)
         for iteration in {1, chosen}
@@ -76,6 +77,7 @@ def train(
             "train first": trains[1],
             "test": tests[chosen - 1],
             "test first": tests[0],
+            "meteor": meteor(outputs[chosen - 1], text.test.references),
             "settled": Settled.rows(tests),
             "decoding": MEAN.rows(seconds["decoding"]),
             "online": MEAN.rows(seconds["learning"]),
@@ -105,6 +107,11 @@ def told(row: SetIteration) -> None:
 def bleu(texts: Texts, references: References) -> NDArray[np.int64]:
     """The statistics of test BLEU, a row a segment."""
     return BLEU.statistics(texts, np.arange(len(texts) + 1), references)
+
+
+def meteor(texts: Texts, references: References) -> NDArray[np.int64]:
+    """The statistics of test METEOR, a row a segment."""
+    return METEOR.statistics(texts, np.arange(len(texts) + 1), references)
 
 
 def training(texts: Texts, references: References) -> Reals:

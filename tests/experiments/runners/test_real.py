@@ -14,7 +14,7 @@ from rampion.experiments import experiments
 from rampion.experiments.claims import Greater, GroupDifference, InRange, Quantity
 from rampion.experiments.papers.tillmann_zhang.real import CM, MERT_7, PERCEPTRON, SEVEN, table_8
 from rampion.experiments.runners.inputs import Remembering
-from rampion.experiments.samples import EARLY, Course, Outcome, Settled
+from rampion.experiments.samples import EARLY, Course, Outcome, Settled, measured
 from rampion.experiments.scales import SCALES
 from rampion.sets.records import Keyed
 from rampion.store.keys import Keys
@@ -99,6 +99,8 @@ def test_a_table_learnt_from_word_error_rate(made, monkeypatch):
     folder.mkdir(parents=True)
     outcome = shop.make(row, 1, folder)
     assert outcome.samples["dev mWER"].shape == (20, 2)
+    assert outcome.samples["meteor"].shape == (20, 4)
+    assert 0 < measured([outcome], "meteor").score < 100
 
 
 def test_nothing_is_decoded_twice_by_the_same_weights():

@@ -1,7 +1,7 @@
 """Binary features: Table V, Figures 2 and 3, and statements of the text.
 
-Training BLEU is averaged over the sentences, each with its one reference and without length penalty; test BLEU is that
-of the corpus, with all of its references and the penalty.
+Training BLEU is averaged over the sentences, each with its one reference and without length penalty; test BLEU and test
+METEOR are those of the corpus, with all of its references, and BLEU with the penalty.
 """
 
 from __future__ import annotations
@@ -60,14 +60,14 @@ FEATURES = {
 }
 ORDERS: tuple[Order, ...] = ("MON", "SWAP")
 
-# Training BLEU and test BLEU of Table V.
+# Training BLEU, test BLEU and test METEOR of Table V.
 TABLE_5: Mapping[str, tuple[float, ...]] = {
-    "MON oracle": (54.2,), "MON phrase": (41.6, 28.2), "MON word": (42.3, 34.0), "MON all": (45.8, 34.7),
-    "MON all & LM": (34.1, 36.5),
-    "SWAP oracle": (59.4,), "SWAP phrase": (43.9, 30.5), "SWAP word": (44.9, 34.4), "SWAP all": (44.4, 35.4),
-    "SWAP all & LM": (36.6, 38.7),
+    "MON oracle": (54.2,), "MON phrase": (41.6, 28.2, 59.1), "MON word": (42.3, 34.0, 60.8),
+    "MON all": (45.8, 34.7, 61.1), "MON all & LM": (34.1, 36.5, 60.4),
+    "SWAP oracle": (59.4,), "SWAP phrase": (43.9, 30.5, 59.7), "SWAP word": (44.9, 34.4, 61.0),
+    "SWAP all": (44.4, 35.4, 61.3), "SWAP all & LM": (36.6, 38.7, 62.9),
 }  # fmt: skip
-COLUMNS = {"train": "training BLEU", "test": "test BLEU"}
+COLUMNS = {"train": "training BLEU", "test": "test BLEU", "meteor": "test METEOR"}
 
 
 def _oracle(order: Order) -> Row:
@@ -77,7 +77,7 @@ def _oracle(order: Order) -> Row:
 
 def _trained(order: Order, name: str) -> Row:
     label, (features, weight) = f"{order} {name}", FEATURES[name]
-    paper = dict(zip(("train", "test"), TABLE_5[label], strict=True))
+    paper = dict(zip(COLUMNS, TABLE_5[label], strict=True))
     return Row(label, Training(order, features, language_model=weight), paper)
 
 
@@ -122,7 +122,7 @@ table_5 = Experiment(
             tuple(greater(f"{order} oracle", f"{order} {name}", "train") for order in ORDERS for name in FEATURES),
         ),
     ),
-    note="The paper gives METEOR too, which is not measured here; its margin for test BLEU is 1.4.",
+    note="The paper's margin for test BLEU is 1.4. Its METEOR matches synonyms too, ours equal words and stems.",
 )  # fmt: skip
 
 
