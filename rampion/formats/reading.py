@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rampion.errors import FormatError
+from rampion.errors import FormatError, InputError
 from rampion.formats.files import FilePath, Remark, Skipped, shown
 from rampion.store import gaps
 from rampion.store.columns import Columns
@@ -61,7 +61,10 @@ def collect(
     if not builder.seen:
         raise FormatError(f"{shown(path)}: holds no candidates")
     _proved(path, builder.prove)
-    rows, notices = gaps.filled(found, labels.features, builder.whole)
+    try:
+        rows, notices = gaps.filled(found, labels.features, builder.whole)
+    except InputError as error:
+        raise InputError(f"{shown(path)}: {error}") from error
     return Collected(
         rows,
         builder.order if builder.flat else None,

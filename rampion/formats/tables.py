@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -75,7 +76,7 @@ def records(path: FilePath, skipped: Skipped | None = None) -> Iterator[tuple[in
     header = next(rest, "")
     delimiter = _delimiter(header)
     names = [name.strip() for name in next(csv.reader([header], delimiter=delimiter))]
-    if twice := sorted({name or "(none)" for name in names if names.count(name) > 1}):
+    if twice := sorted(name or "(none)" for name, times in Counter(names).items() if times > 1):
         raise FormatError.at(shown(path), 1, f"several columns have the name {', '.join(twice)}; give each its own")
     reader, line = csv.reader(rest, delimiter=delimiter, strict=True), 2
     while True:

@@ -152,7 +152,7 @@ class Columns:
 
     def guessed(self, names: Iterable[str]) -> Columns:
         """With roles for columns of plain names, where the user gave none."""
-        given, found, names = self.roles(), self, list(names)
+        given, found, names = self.roles(), self, set(names)
         for role, plain in PLAIN.items():
             free = [name for name in plain if name in names and name not in given]
             if role == "target" or (role in SEVERAL and not getattr(self, role)):

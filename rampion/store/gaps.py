@@ -20,10 +20,14 @@ from rampion.store.names import Names
 from rampion.store.rows import Rows
 
 MARK = ":missing"
+MOST = 1 << 23  # values of features that some candidates lack, unless a twentieth of them is there
 
 
 def filled(runs: list[Rows], names: Names, whole: Set[str]) -> tuple[list[Rows], list[str]]:
-    """The rows of a file without missing values, and what was done about them; `whole` features miss where absent."""
+    """The rows of a file without missing values, and what was done about them; `whole` features miss where absent.
+
+    Every candidate gets a value of every feature that one of them lacks. Raise InputError if few of so many were there.
+    """
     if not runs:
         return runs, []
     size, known = sum(len(rows.texts) for rows in runs), list(names.texts())
@@ -31,21 +35,27 @@ def filled(runs: list[Rows], names: Names, whole: Set[str]) -> tuple[list[Rows],
     lost = _summed(runs, len(known), lambda rows: np.isnan(rows.values))
     floored = _summed(runs, len(known), lambda rows: np.isneginf(rows.values))
     wanted = np.array([name in whole for name in known], np.bool_)
-    gapped = np.flatnonzero((lost > 0) | (floored > 0) | (wanted & (present < size)))
+    partial = wanted & (present < size)
+    gapped = np.flatnonzero((lost > 0) | partial)
     notices = list(_absent(runs, known, present, size, wanted))
+    if (cells := size * len(gapped)) > max(MOST, 20 * int(present[gapped].sum())):
+        raise InputError(
+            f"{len(gapped):,} features, such as {known[gapped[0]][:60]}, have no number in most of {size:,} "
+            f"candidates, and would take {cells:,} values; write them into feats of JSONL lists, where what is "
+            "left out counts 0"
+        )
+    lowest = np.zeros(len(known))
+    if floored.any():
+        lowest = _lowest(runs, (present < size) & ~wanted)
+        notices += [
+            f"the feature {known[f]} is -inf in {floored[f]} candidates; {lowest[f]:g} takes its place"
+            for f in np.flatnonzero(floored).tolist()
+        ]
     if not len(gapped):
-        return runs, notices
+        return [_above(rows, lowest) for rows in runs] if floored.any() else runs, notices
     columns = [_columns(rows, gapped, wanted[gapped]) for rows in runs]
     every = np.concatenate(columns)
     finite = np.isfinite(every)
-    lowest = np.where(finite, every, np.inf).min(axis=0)
-    for place, f in enumerate(gapped.tolist()):
-        if not finite[:, place].any():
-            lowest[place] = 0.0
-        if floored[f]:
-            notices.append(
-                f"the feature {known[f]} is -inf in {floored[f]} candidates; {lowest[place]:g} takes its place"
-            )
     missing = np.isnan(every)
     means = np.where(finite, every, 0.0).sum(axis=0) / np.maximum(finite.sum(axis=0), 1)
     for place, f in enumerate(gapped.tolist()):
@@ -56,9 +66,9 @@ def filled(runs: list[Rows], names: Names, whole: Set[str]) -> tuple[list[Rows],
             )
     marks = {place: names.intern(known[f] + MARK) for place, f in enumerate(gapped.tolist()) if missing[:, place].any()}
     found = []
-    for rows, column in zip(runs, columns, strict=True):
+    for rows, column in zip((_above(rows, lowest) for rows in runs), columns, strict=True):
         holes = np.isnan(column)
-        found.append(_replaced(rows, gapped, _with_means(rows.bounds, column, lowest, means), holes, marks))
+        found.append(_replaced(rows, gapped, _with_means(rows.bounds, column, lowest[gapped], means), holes, marks))
     return found, notices
 
 
@@ -109,16 +119,29 @@ def _summed(runs: list[Rows], size: int, marks: Callable[[Rows], NDArray[np.bool
     return total
 
 
+def _lowest(runs: list[Rows], sparse: NDArray[np.bool_]) -> Reals:
+    """The lowest finite value of every feature, which is 0 at most where a sparse one is absent; 0 if there is none."""
+    lowest = np.where(sparse, 0.0, np.inf)
+    for rows in runs:
+        finite = np.isfinite(rows.values)
+        np.minimum.at(lowest, rows.ids[finite], rows.values[finite])
+    return np.where(np.isfinite(lowest), lowest, 0.0)
+
+
+def _above(rows: Rows, lowest: Reals) -> Rows:
+    """The rows without negative infinities."""
+    return rows._replace(values=np.where(np.isneginf(rows.values), lowest[rows.ids], rows.values))
+
+
 def _absent(
     runs: list[Rows], known: list[str], present: NDArray[np.int64], size: int, wanted: NDArray[np.bool_]
 ) -> Iterator[str]:
     """Features of most candidates with values that are no counts: others probably lack them by mistake."""
-    found = []
-    for f in np.flatnonzero((present < size) & (2 * present > size) & ~wanted).tolist():
-        values = np.concatenate([rows.values[rows.ids == f] for rows in runs])
-        counts = (values >= 1) & (values <= LARGEST_COUNT) & (values == np.floor(values))
-        if not counts[np.isfinite(values)].all():
-            found.append(f"{known[f]} in {size - present[f]}")
+    some, odd = (present < size) & (2 * present > size) & ~wanted, np.zeros(len(known), np.int64)
+    for rows in runs:
+        counts = (rows.values >= 1) & (rows.values <= LARGEST_COUNT) & (rows.values == np.floor(rows.values))
+        odd += np.bincount(rows.ids[~counts & np.isfinite(rows.values)], minlength=len(known))
+    found = [f"{known[f]} in {size - present[f]}" for f in np.flatnonzero(some & (odd > 0)).tolist()]
     if found:
         more = f" and {len(found) - 3} more" if len(found) > 3 else ""
         yield (

@@ -109,9 +109,11 @@ class Builder:
     def __init__(self, labels: Labels, where: str, columns: Columns | None = None) -> None:
         self.labels, self.where, self.columns = labels, where, Columns() if columns is None else columns
         self.given, self.guesses = self.columns.roles(), dict[str, str]()
+        self.plain = set[str]()  # columns of plain names
         self.seen: set[str] = set()
         self.whole: set[str] = set()  # features that are missing where they are not: columns, numbers of programs
         self.refs: dict[str, list[str]] = {}
+        self.referred = set[tuple[str, str]]()  # segments and references of rows
         self.kinds: dict[str, _Kind] = {}  # of open columns
         self.met: set[str] = set()  # columns that are named and there
         self.labelled: set[str] = set()  # columns beside feats that are labels by their names
@@ -209,13 +211,17 @@ class Builder:
         self.seen.add(identity)
         if one.refs:
             known = self.refs.setdefault(identity, [])
-            known += [ref for ref in one.refs if ref not in known]
+            for ref in one.refs:
+                if (identity, ref) not in self.referred:
+                    self.referred.add((identity, ref))
+                    known.append(ref)
         self._append(identity, one)
 
     def _guess(self, cells: Mapping[str, Any]) -> None:
         """Give roles to columns of plain names that are met for the first time."""
         fresh = [name for name in cells if name not in self.guesses]
-        found = self.columns.guessed([*self.guesses, *fresh]).roles()
+        self.plain |= GUESSED.keys() & fresh
+        found = self.columns.guessed(self.plain).roles()
         for name in fresh:
             self.guesses[name] = found.get(name, "drop" if INDEX.fullmatch(name) else "")
 

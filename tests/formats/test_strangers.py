@@ -355,3 +355,28 @@ def test_features_that_never_differ_are_told(folder):
     Path("x.jsonl").write_text(jsonl(changed(logprob=1.0)))
     code, _, err = rampion("tune", "x.jsonl", "--out", "run")
     assert (code, "no feature differs within a list, so there is nothing to choose by" in err) == (2, True)
+
+
+@pytest.mark.parametrize("cell", [1, None])
+def test_a_column_for_every_row_is_refused_before_all_columns_are_filled(tmp_path, cell):
+    """4,000 rows with a column each would be 16 million values; whoever writes 50,000 could ask for 2.5 billion."""
+    count = 4000
+    rows = [{"id": str(i), "text": "a", f"x{i}": cell, f"y{i}": 2} for i in range(count)]
+    (tmp_path / "x").write_text(jsonl(rows))
+    with pytest.raises(InputError, match=r"x: \d,000 features, such as .0, have no number in most of 4,000 candidates"):
+        read(tmp_path / "x")
+
+
+def test_infinities_of_sparse_features_do_not_make_them_dense(tmp_path):
+    (tmp_path / "x").write_text("".join(f"{i} ||| a ||| LM= {i} x{i}= -inf y= {-i}\n" for i in range(4)))
+    lists, files = read(tmp_path / "x")
+    assert list(lists.features.names)[: lists.features.width] == ["LM", "y"]
+    assert [segment[0].features.get("LM") for segment in lists] == [0, 1, 2, 3]
+    assert not any(segment[0].features.get(f"x{i}") for i, segment in enumerate(lists))
+    assert sum("is -inf in 1 candidates; 0 takes its place" in told for told in files.notices) == 4
+
+
+def test_references_of_rows_are_kept_once_in_their_order(tmp_path):
+    rows = [{"id": "0", "text": "a", "lm": 1, "ref": one} for one in ("c", "a", "c", "b", "a")]
+    (tmp_path / "x").write_text(jsonl([*rows, {"id": "1", "text": "a", "lm": 1, "ref": "c"}]))
+    assert [files.found for files in read(tmp_path / "x")[1].records] == [{"0": ["c", "a", "b"], "1": ["c"]}]
