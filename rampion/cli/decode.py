@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rampion import console
 from rampion.cli import app
 from rampion.cli import options as opt
 from rampion.cli.panels import DECODER
+from rampion.cli.system import with_system
+
+if TYPE_CHECKING:
+    from rampion.apps.systems import SystemOptions
 
 EXAMPLE = """
 [bold]Examples[/bold]
@@ -27,29 +33,17 @@ EXAMPLE = """
 
 
 @app.command(epilog=EXAMPLE, rich_help_panel=DECODER)
+@with_system
 def decode(
     source: opt.Source,
+    *,
     out: opt.TranslationsOut = "-",
     nbest: opt.Nbest = None,
     k: opt.ListK = 100,
     distinct: opt.Distinct = False,
-    weights: opt.Weights = None,
-    iteration: opt.Iteration = None,
-    lenient: opt.ForeignWeights = False,
+    system: SystemOptions,
     save_weights: opt.SaveWeights = None,
-    blocks: opt.Blocks = None,
-    lm: opt.Lm = None,
     counts: opt.Counts = None,
-    features: opt.Features = None,
-    reordering: opt.Reordering = None,
-    adjacent_swaps: opt.AdjacentSwaps = False,
-    beam: opt.Beam = None,
-    options: opt.BlockOptions = None,
-    longest: opt.SourceLongest = None,
-    leave_one_out: opt.LeaveOneOut = None,
-    align: opt.Align = None,
-    penalty: opt.Penalty = None,
-    threads: opt.Threads = None,
     executor: opt.Executor = None,
     run: opt.ShardsFolder = None,
     as_json: opt.Json = False,
@@ -60,14 +54,8 @@ def decode(
     --weights brings its blocks, language model and settings; other options change them.
     """
     from rampion.apps.decode import Task, translate
-    from rampion.apps.systems import LeaveOneOut, Shared, SystemOptions
+    from rampion.apps.systems import Shared
 
-    system = SystemOptions(
-        blocks=blocks, lm=lm, weights=weights, iteration=iteration, features=features, reordering=reordering,
-        adjacent_swaps=adjacent_swaps, beam=beam, options=options, longest=longest, threads=threads,
-        lenient=lenient,
-        leave_one_out=LeaveOneOut(target=leave_one_out, align=align, penalty=penalty),
-    )  # fmt: skip
     task = Task(
         source=source, system=system, counts=counts, out=out, nbest=nbest, k=k, distinct=distinct,
         save_weights=save_weights, shared=Shared(executor, run),

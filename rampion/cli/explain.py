@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rampion import console
 from rampion.cli import app
 from rampion.cli import options as opt
 from rampion.cli.panels import DECODER
+from rampion.cli.system import with_system
 from rampion.errors import RecipeError
+
+if TYPE_CHECKING:
+    from rampion.apps.systems import SystemOptions
 
 EXAMPLE = """
 [bold]Examples[/bold]
@@ -20,28 +26,16 @@ EXAMPLE = """
 
 
 @app.command(epilog=EXAMPLE, rich_help_panel=DECODER)
+@with_system
 def explain(
     source: opt.Source,
+    *,
     line: opt.Line = None,
     top: opt.TopFired = 0,
     svg: opt.Svg = None,
     derivations: opt.Derivations = None,
     k: opt.NewK = None,
-    weights: opt.Weights = None,
-    iteration: opt.Iteration = None,
-    lenient: opt.ForeignWeights = False,
-    blocks: opt.Blocks = None,
-    lm: opt.Lm = None,
-    features: opt.Features = None,
-    reordering: opt.Reordering = None,
-    adjacent_swaps: opt.AdjacentSwaps = False,
-    beam: opt.Beam = None,
-    options: opt.BlockOptions = None,
-    longest: opt.SourceLongest = None,
-    leave_one_out: opt.LeaveOneOut = None,
-    align: opt.Align = None,
-    penalty: opt.Penalty = None,
-    threads: opt.Threads = None,
+    system: SystemOptions,
     as_json: opt.Json = False,
 ) -> None:
     """Show how a translation is built: its blocks, their features, and what each adds to the score.
@@ -49,18 +43,11 @@ def explain(
     A feature adds its weight times its value. With --derivations the k best derivations of all lines go to a file.
     """
     from rampion.apps.explain import explain_line, write_derivations
-    from rampion.apps.systems import LeaveOneOut, SystemOptions
 
     if derivations and (line or svg):
         raise RecipeError(f"--derivations and {'--line' if line else '--svg'}: one answer at a time; leave one out")
     if k and not derivations:
         raise RecipeError(f"--k {k}: is for --derivations; leave it out")
-    system = SystemOptions(
-        blocks=blocks, lm=lm, weights=weights, iteration=iteration, features=features, reordering=reordering,
-        adjacent_swaps=adjacent_swaps, beam=beam, options=options, longest=longest, threads=threads,
-        lenient=lenient,
-        leave_one_out=LeaveOneOut(target=leave_one_out, align=align, penalty=penalty),
-    )  # fmt: skip
     if derivations:
         _report(derivations, write_derivations(source, system, k or 1, derivations)._asdict(), as_json)
         return

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rampion import console
 from rampion.cli import app
 from rampion.cli import options as opt
 from rampion.cli.panels import DECODER
+from rampion.cli.system import with_system
+
+if TYPE_CHECKING:
+    from rampion.apps.systems import SystemOptions
 
 EXAMPLE = """
 [bold]Examples[/bold]
@@ -17,36 +23,16 @@ EXAMPLE = """
 
 
 @app.command(epilog=EXAMPLE, rich_help_panel=DECODER)
+@with_system
 def lattice(
     source: opt.Source,
     out: opt.LatticeOut,
-    weights: opt.Weights = None,
-    iteration: opt.Iteration = None,
-    lenient: opt.ForeignWeights = False,
-    blocks: opt.Blocks = None,
-    lm: opt.Lm = None,
-    features: opt.Features = None,
-    reordering: opt.Reordering = None,
-    adjacent_swaps: opt.AdjacentSwaps = False,
-    beam: opt.Beam = None,
-    options: opt.BlockOptions = None,
-    longest: opt.SourceLongest = None,
-    leave_one_out: opt.LeaveOneOut = None,
-    align: opt.Align = None,
-    penalty: opt.Penalty = None,
-    threads: opt.Threads = None,
+    system: SystemOptions,
     as_json: opt.Json = False,
 ) -> None:
     """Write the search graph of every line: all translations that the search kept, with their scores."""
     from rampion.apps.decode import write_lattices
-    from rampion.apps.systems import LeaveOneOut, SystemOptions
 
-    system = SystemOptions(
-        blocks=blocks, lm=lm, weights=weights, iteration=iteration, features=features, reordering=reordering,
-        adjacent_swaps=adjacent_swaps, beam=beam, options=options, longest=longest, threads=threads,
-        lenient=lenient,
-        leave_one_out=LeaveOneOut(target=leave_one_out, align=align, penalty=penalty),
-    )  # fmt: skip
     found = write_lattices(source, system, out)
     if as_json:
         console.show_json(found._asdict(), err=out == "-")
