@@ -173,11 +173,9 @@ class Tour:
         """Say what is being done, and how long it took; the folder remembers that of the first time."""
         self.say(sentence)
         begun = perf_counter()
-        yield
-        seconds = perf_counter() - begun
-        if name not in {event.get("stage") for event in self.folder.events}:
-            self.folder.event("stage", {"stage": name, "seconds": seconds})
-        self.say(f": {seconds:.1f} s\n")
+        with self.folder.stage(name):
+            yield
+        self.say(f": {perf_counter() - begun:.1f} s\n")
 
     # Text
 

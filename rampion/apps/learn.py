@@ -49,7 +49,6 @@ from rampion.runs.folder import RunFolder
 from rampion.runs.lock import owned
 from rampion.store.features import Features, Weights
 from rampion.store.text import Texts
-from rampion.timing import Clock
 from rampion.training.inputs import judge
 from rampion.training.policies import Fixed
 from rampion.training.pooled import Part, Pool, Tied, volume
@@ -233,10 +232,8 @@ class Course:
     def stage(self, name: str, sentence: str) -> Iterator[None]:
         """Print what is being done; the folder keeps how long it took the first time, on how many processors."""
         self.say(sentence)
-        begun, clock = perf_counter(), Clock()
-        yield
-        if name not in {event.get("stage") for event in self.folder.events}:
-            self.folder.event("stage", {"stage": name, "seconds": perf_counter() - begun, "cores": clock.cores})
+        with self.folder.stage(name):
+            yield
 
     # The base
 

@@ -5,14 +5,18 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+from rampion.arrays import Array
 from rampion.errors import InputError
 from rampion.executors.journal import Journal
 from rampion.executors.tasks import Place, fingerprint
+from rampion.formats import container
 from rampion.formats.files import replacing, swept
+from rampion.schema import Schema
 
 
 class Workspace:
@@ -44,6 +48,15 @@ class Workspace:
         if lasting:
             self.lasting.add(name)
         return name
+
+    def stored(
+        self, schema: Schema, arrays: Mapping[str, Array], meta: Mapping[str, Any], *, lasting: bool = False
+    ) -> str:
+        """Write arrays as a blob, and return its name.
+
+        It need not be durable, because a run that goes on writes it again.
+        """
+        return self.made(lambda path: container.write(path, schema.kind, arrays, meta, False), lasting=lasting)
 
     def taken(self, path: Path) -> str:
         """Make an existing file, which nobody changes in place, a lasting blob, by a hard link or a copy."""

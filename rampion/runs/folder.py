@@ -8,11 +8,12 @@ import os
 import platform
 import shutil
 import tomllib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from time import process_time
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,10 @@ from rampion.formats import toml
 from rampion.formats import weights as weight_files
 from rampion.formats.files import replacing
 from rampion.runs import door
+from rampion.runs.lock import made
 from rampion.store.features import Weights
 from rampion.system import peak
+from rampion.timing import Clock
 from rampion.training.loop import Round
 
 MANY = 100_000  # so many weights stand in a binary file, which is read ten times as fast as text
@@ -52,12 +55,7 @@ class RunFolder:
         cls, path: Path, config: Mapping[str, Any], inputs: Iterable[str], facts: Mapping[str, Any] | None = None
     ) -> RunFolder:
         """A folder for this; facts go into the manifest."""
-        if path.exists() and not path.is_dir():
-            raise InputError(f"{path}: is a file; --out names the folder of the run")
-        try:
-            path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"{path}: cannot be made: {error.strerror}") from error
+        made(path)
         folder = cls(path)
         folder._write("config.toml", toml.written(config))
         folder._write("events.jsonl", "")
@@ -189,6 +187,14 @@ class RunFolder:
                 os.fsync(file.fileno())
         except OSError as error:
             raise InputError(f"{events}: cannot be written: {error.strerror}") from error
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Log how long a stage took, and on how many processors, the first time that it is done."""
+        begun, clock = perf_counter(), Clock()
+        yield
+        if name not in {event.get("stage") for event in self.events}:
+            self.event("stage", {"stage": name, "seconds": perf_counter() - begun, "cores": clock.cores})
 
     def round(self, row: Round) -> None:
         self.event("round", asdict(row))

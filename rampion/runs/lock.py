@@ -60,12 +60,7 @@ def owned(folder: Path, tell: Callable[[str], None] = lambda _: None) -> Iterato
 
 def _taken(folder: Path, tell: Callable[[str], None]) -> int:
     """An open file that holds the lock."""
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder}: is a file; --out names the folder of the run")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be made: {error.strerror}") from error
+    made(folder)
     path = folder / NAME
     while True:
         try:
@@ -85,6 +80,16 @@ def _taken(folder: Path, tell: Callable[[str], None]) -> int:
             os.close(handle)
             raise
         os.close(handle)  # another process has removed it since: try again
+
+
+def made(folder: Path) -> None:
+    """Make the folder of a run if it is not there."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder}: is a file; --out names the folder of the run")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be made: {error.strerror}") from error
 
 
 def _locked(handle: int) -> bool:

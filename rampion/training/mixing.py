@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rampion.arrays import Ids, Reals, Singles
 from rampion.errors import StoreError
@@ -98,9 +97,7 @@ class Mixing:
             if name not in self.parts or not room.place.blob(self.parts[name]).exists():
                 self.parts[name] = room.known(sets.path(name))
         arrays = {"places": numbers.places, "foreign": numbers.foreign}
-        self.numbers = room.made(
-            lambda path: container.write(path, NUMBERS.kind, arrays, {"awake": numbers.awake}, False)
-        )
+        self.numbers = room.stored(NUMBERS, arrays, {"awake": numbers.awake})
 
     def batch(self, iteration: int) -> SetBatch:
         self.iteration = iteration
@@ -114,8 +111,7 @@ class Mixing:
     def _walk(self, solver: OnlineSgd, epoch: int, begin: SetWeights) -> Iterator[SetWeights]:
         """Every shard from these weights, which are lent to it; one that is given up stays where it begins."""
         weights, own, *_ = begin
-        arrays: dict[str, NDArray[Any]] = {"weights": weights, "own": own}
-        start = self.coordinator.workspace.made(lambda path: container.write(path, START.kind, arrays, {}, False))
+        start = self.coordinator.workspace.stored(START, {"weights": weights, "own": own}, {})
         asked = self.asked | {"passes": asdict(solver), "parts": list(self.parts)}
         asked |= {"iteration": self.iteration, "epoch": epoch}
         inputs = (("numbers", self.numbers), ("start", start), *self.parts.items())
