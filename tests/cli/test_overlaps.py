@@ -160,7 +160,7 @@ def test_a_killed_corpus_leaves_nothing_for_long(task):
 # What stands in --help for words, numbers and programs.
 OTHERS = {
     "N", "NAME", "NAMES", "COLUMN", "ROLE=COLUMN,…", "SRC-TGT", "NAME[,…]", "NAME=VALUE", "N,N,…", "SCORE", "SECONDS",
-    "HOW", "PROGRAM", "METHOD", "PHRASE", "SIZE", "LINE", "NAME=W", "COMMAND", "KIND", "REGEX",
+    "HOW", "PROGRAM", "METHOD", "PHRASE", "SIZE", "LINE", "NAME=W", "COMMAND", "KIND", "REGEX", "ID",
 }  # fmt: skip
 VALUES = {"N": "1", "LINE": "1", "NAME=FILE": "x=nothing"}
 

@@ -54,6 +54,8 @@ def numbers(path: Path, *options: object) -> bytes:
     good("weights", path, *options, "--out", text, "--json")
     found = {}
     for line in text.read_text().splitlines():
+        if line.startswith("# of "):  # the system that they belong to
+            continue
         name, *cells = line.split()
         found.update({f"{name}{n}": float(cell).hex() for n, cell in enumerate(cells)})
     assert found

@@ -309,7 +309,7 @@ def test_options_that_do_not_fit(folder, monkeypatch, more, said):
     [
         (["--timeout", 1], "--timeout belongs to a decoder; name one: --decoder-command"),
         (["--system", "s", "--lm", "x"], "--lm x: s holds a language model already; leave it out"),
-        (["--blocks", "b", "--reordering", "odd"], "--reordering odd: expected mon or swap"),
+        (["--blocks", "b", "--reordering", "odd"], "--reordering odd: expected mon, swap, distortion"),
         (["--resume"], "--resume continues a run with a decoder; tuning on lists begins again"),
         (["--decoder-command", "true"], "a decoder command needs weights to begin with"),
         (["--decoder-command", "", "--weights", "first.weights"], "the decoder command is empty"),
