@@ -34,7 +34,7 @@ from rampion.store.candidates import Candidates
 from rampion.store.features import Weights, named
 from rampion.store.keys import Keys
 from rampion.store.names import Names
-from rampion.store.text import References, Texts
+from rampion.store.text import References, Texts, blank
 from rampion.threads import in_order
 
 SETS = {"seven": SEVEN, "fourteen": FOURTEEN, "learnt": LEARNT}
@@ -198,7 +198,7 @@ class BlockDecoder:
             found = bag(batch.sentences, batch.options, seed, batch.first)
             count = len(found.scores)
             keys, key_bounds = plain.emit(batch.sentences, batch.options, found)
-            mute, values = Texts.from_strings([""] * count), np.zeros((count, len(self.names)))
+            mute, values = blank(count), np.zeros((count, len(self.names)))
             return DecodedBatch(found.bounds, mute, values, key_bounds, keys, np.zeros(count))
 
         return self.batches(segments, drawn)

@@ -24,15 +24,13 @@ from rampion.decoder.search.candidates import candidates
 from rampion.decoder.search.cube import NonLocal, rescored
 from rampion.decoder.search.kbest import Said
 
-from rampion.arrays import Ids, Offsets, Reals, ends
+from rampion.arrays import Ids, KeyRow, Offsets, Reals, ends, span_of_each
 from rampion.errors import InputError, RecipeError
 from rampion.sets.records import DecodedBatch, Keyed, Weighing
 from rampion.store.candidates import Candidates
 from rampion.store.features import Weights
 from rampion.store.names import Names
 from rampion.store.text import Texts
-
-Keys = NDArray[np.uint64]
 
 T = TypeVar("T")
 Reading = Callable[[Batch, Said, "Linked", Derivations], T]
@@ -157,7 +155,7 @@ class LargeDecoder:
                 return ids[: bounds[-1]], bounds
             ids = np.concatenate([ids, np.empty_like(ids)])
 
-    def spelt(self, keys: Keys) -> Texts:
+    def spelt(self, keys: KeyRow) -> Texts:
         """The readable names of keys."""
         mine = (keys & OWN) == OWN
         mine &= keys < OWN + np.uint64(1 << 59)
@@ -185,7 +183,7 @@ class Linked(NamedTuple):
     def sums(self, weights: Reals) -> Reals:
         """The sum of the weights of each option's word pairs."""
         count = len(self.bounds) - 1
-        owners = np.repeat(np.arange(count), np.diff(self.bounds))
+        owners = span_of_each(self.bounds)
         sums: Reals = np.bincount(owners, weights[self.features], count).astype(np.float64)
         return sums[self.blocks]
 
@@ -199,7 +197,7 @@ class Links(NamedTuple):
     """
 
     blocks: Blocks
-    keys: Keys
+    keys: KeyRow
     values: NDArray[np.float32]
     numbers: NDArray[np.int64]
     paired: NDArray[np.bool_]  # whether a target word has a feature

@@ -17,7 +17,7 @@ from rampion.decoder.models.options import Derivations, Graph
 from rampion.decoder.search.kbest import kbest
 from rampion.decoder.search.states import DISCONTINUOUS, MONOTONE, turned
 
-from rampion.arrays import chained
+from rampion.arrays import chained, span_of_each
 from rampion.sets.records import Weighing
 from rampion.store.text import Texts
 
@@ -152,7 +152,7 @@ def derivations(system: BlockDecoder, segments: Texts, weights: Weighing, k: int
     for batch, found in system.search(segments, system.model(weights), best):
         options = batch.options
         spelt_out = system.texts(batch, found)
-        owners = np.repeat(np.arange(len(found.bounds) - 1), np.diff(found.bounds)).tolist()
+        owners = span_of_each(found.bounds).tolist()
         for d, (first, last) in enumerate(pairwise(found.step_bounds.tolist())):
             start = int(batch.sentences.bounds[owners[d]])
             steps = []

@@ -38,7 +38,7 @@ from rampion.sets.records import DecodedBatch, Keyed, Weighing
 from rampion.store.candidates import Candidates
 from rampion.store.features import Weights
 from rampion.store.keys import SLOT, Keys
-from rampion.store.text import References, Texts
+from rampion.store.text import References, Texts, blank
 
 SIZE = 100  # segments of a shard: some seconds of work, so that a kill costs little, and sending it even less
 CANNOT = "it cannot be used"
@@ -154,7 +154,7 @@ class Spread:
 
     def best(self, segments: Texts, weights: Weighing) -> Texts:
         """The best translation of every segment."""
-        said = self._ask("translations", "best", segments, None, weights, {}, _read_texts, _mute)
+        said = self._ask("translations", "best", segments, None, weights, {}, _read_texts, blank)
         return Texts.join(list(said))
 
     def oracles(self, segments: Texts, references: References, criterion: Oracle) -> Iterator[tuple[Texts, Reals]]:
@@ -242,9 +242,7 @@ class Spread:
             arrays |= _packed("reference", references.texts) | {"reference_of": references.bounds}
         key = fingerprint(*arrays.values())
         if key not in self._blobs:
-            self._blobs[key] = self.coordinator.workspace.made(
-                lambda path: container.write(path, TEXTS.kind, arrays, {}), lasting=True
-            )
+            self._blobs[key] = self.coordinator.workspace.stored(TEXTS, arrays, {}, lasting=True)
         return self._blobs[key]
 
     def _weights(self, weights: Weighing) -> str:
@@ -258,9 +256,8 @@ class Spread:
         heavy = np.flatnonzero(values)
         small = Keys.of(keys[heavy], np.zeros(len(heavy), np.uint32))
         small.set_weights(values[heavy])
-        arrays = {"slots": small.slots.view("<u8")}
-        meta = {"size": len(small), "own": own}
-        name = self.coordinator.workspace.made(lambda path: container.write(path, WEIGHTS.kind, arrays, meta, False))
+        arrays, meta = {"slots": small.slots.view("<u8")}, {"size": len(small), "own": own}
+        name = self.coordinator.workspace.stored(WEIGHTS, arrays, meta)
         self._last[:] = [(table, table.edition, dict(own), name)]
         return name
 
@@ -384,7 +381,3 @@ def _read(path: Path) -> DecodedBatch:
 
 def _read_texts(path: Path) -> Texts:
     return _unpacked("text", container.read(path, SAID)[0])
-
-
-def _mute(count: int) -> Texts:
-    return Texts(np.zeros(0, np.uint8), np.zeros(count + 1, np.int64))

@@ -19,11 +19,11 @@ from rampion.decoder.models.blocks import BlockSet
 from rampion.decoder.models.lm import Lm
 from rampion.decoder.search.search import Search
 from rampion.decoder.search.states import Reordering
-from rampion.decoder.text.corpus import Corpus, Parallel, Rows
+from rampion.decoder.text.corpus import Corpus, Parallel
 from rampion.decoder.text.coverage import covering
 from rampion.decoder.text.tokenised import Tokenised
 
-from rampion.arrays import fingerprint
+from rampion.arrays import Integers, fingerprint
 from rampion.errors import InputError, RecipeError, StoreError
 from rampion.formats.files import FilePath, replacing
 
@@ -190,7 +190,7 @@ def _kept(path: Path, read: Callable[[Path], T], make: Callable[[Path], None]) -
 def _aligned(
     train: Parallel,
     sides: tuple[Tokenised, Tokenised],
-    rows: Rows,
+    rows: Integers,
     corpus: str,
     home: Path,
     threads: int | None,

@@ -9,15 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+Array = NDArray[Any]
 Reals = NDArray[np.float64]
 Singles = NDArray[np.float32]
-Offsets = NDArray[np.int64]
+Integers = NDArray[np.int64]
+Offsets = NDArray[np.int64]  # bounds of spans, or where something stands
+Places = NDArray[np.int32]
 Ids = NDArray[np.uint32]
 KeyRow = NDArray[np.uint64]
 Mask = NDArray[np.bool_]
 
 
-def ends(lengths: NDArray[Any]) -> Offsets:
+def ends(lengths: Sequence[int] | Array) -> Offsets:
     """The bounds of spans that long."""
     bounds = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths, out=bounds[1:])
@@ -36,6 +39,23 @@ def fingerprint(*arrays: NDArray[Any]) -> str:
 def chained(parts: Iterable[Offsets]) -> Offsets:
     """The bounds of the spans of all parts, laid end to end."""
     return ends(np.concatenate([np.zeros(0, np.int64), *map(np.diff, parts)]))
+
+
+def span_of_each(bounds: Offsets) -> Offsets:
+    """The number of the span that each element is in."""
+    return np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
+
+
+def rank_in_span(bounds: Offsets) -> Offsets:
+    """The place of each element in its span, counted from 0."""
+    return np.arange(bounds[-1]) - np.repeat(bounds[:-1], np.diff(bounds))
+
+
+def taken(bounds: Offsets, spans: NDArray[Any]) -> tuple[Offsets, Offsets]:
+    """The places of the elements of some spans, one span after another, and the bounds of these spans there."""
+    lengths = np.diff(bounds)[spans]
+    laid = ends(lengths)
+    return np.arange(laid[-1]) + np.repeat(bounds[:-1][spans] - laid[:-1], lengths), laid
 
 
 def covers(bounds: Offsets, size: int) -> bool:

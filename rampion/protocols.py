@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
 
-import numpy as np
-from numpy.typing import NDArray
+from rampion.arrays import KeyRow, Reals
 
 if TYPE_CHECKING:
     from rampion.metrics.judging import Stakes
@@ -15,8 +14,6 @@ if TYPE_CHECKING:
     from rampion.store.features import Weights
     from rampion.store.text import References, Texts
 
-Reals = NDArray[np.float64]
-KeyRow = NDArray[np.uint64]
 Form = Literal["lists", "sets"]  # the candidates that a solver works on: lists, or packed relevant sets
 B = TypeVar("B", contravariant=True)
 W = TypeVar("W")

@@ -17,11 +17,10 @@ from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rampion.arrays import Array
 from rampion.errors import StoreError
 
-Array = NDArray[Any]
 PIECE = 1 << 17  # numbers looked at together: they stay in the cache
 
 Side = int | str

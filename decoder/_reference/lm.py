@@ -13,7 +13,9 @@ import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from rampion.decoder.models.lm import Array, Table
+    from rampion.decoder.models.lm import Table
+
+    from rampion.arrays import Array
 
 FULL, TWICE, NO_HISTORY = 1, 2, 3
 NO_WORD, ABSENT, NOTHING_FOLLOWS, WHOLE = 0xFFFFFFFF, -1, -0.0, 0xFFFFFFFFFFFFFFFF

@@ -16,12 +16,11 @@ from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from rampion.decoder import _kernels
-from rampion.decoder.alignment.links import METHODS, UNEVEN, Alignment, Words, bounds_of, symmetrise
+from rampion.decoder.alignment.links import METHODS, UNEVEN, Alignment, Words, symmetrise
 from rampion.decoder.text.tokenised import Tokenised
 
-from rampion.arrays import Ids, Offsets, Reals
+from rampion.arrays import Array, Ids, Offsets, Places, Reals, Singles, ends, rank_in_span, span_of_each
 from rampion.errors import InputError, StoreError
 from rampion.formats import container
 from rampion.formats.files import FilePath
@@ -29,9 +28,6 @@ from rampion.schema import Found, Row, Schema, below, bounds, finite, not_negati
 from rampion.store.names import Names
 from rampion.store.text import Texts
 from rampion.threads import processors
-
-Places = NDArray[np.int32]
-Smalls = NDArray[np.float32]
 
 LONGEST = 200  # words of a side; pairs with a longer or an empty side are not aligned
 WINDOW = 7  # jumps of up to this many words have a weight each; all farther jumps share one
@@ -96,8 +92,8 @@ class Lexicon(NamedTuple):
 
     bounds: Offsets
     words: Ids
-    values: Smalls
-    null: Smalls
+    values: Singles
+    null: Singles
 
 
 class Pairs(NamedTuple):
@@ -126,8 +122,8 @@ class Direction:
     """The parameters of a direction: p(observed | state) of all cells and an empty one, p(observed | null), jumps."""
 
     flipped: bool
-    probs: Smalls
-    null: Smalls
+    probs: Singles
+    null: Singles
     jumps: Reals
 
 
@@ -179,7 +175,7 @@ class Aligner:
         return symmetrise(forward, backward, method)
 
     def save(self, path: FilePath) -> None:
-        arrays: dict[str, container.Array] = {"bounds": self.bounds, "words": self.words}
+        arrays: dict[str, Array] = {"bounds": self.bounds, "words": self.words}
         for side, names in (("source", self.sources), ("target", self.targets)):
             texts = names.texts()
             arrays |= {f"{side}_blob": texts.blob, f"{side}_bounds": texts.bounds}
@@ -251,7 +247,7 @@ class _Corpus:
         self.source, self.target = _taken(source, self.kept), _taken(target, self.kept)
         self.pool, self.threads = pool, threads
         self.sizes = [int(side.words.max(initial=0)) + 1 for side in (source, target)]
-        offsets = bounds_of(np.diff(self.source.bounds) * np.diff(self.target.bounds))
+        offsets = ends(np.diff(self.source.bounds) * np.diff(self.target.bounds))
         self.pairs = Pairs(self.source.bounds, self.target.bounds, offsets, np.zeros(0, np.uint32))
         cuts = np.searchsorted(offsets, np.arange(0, offsets[-1] + _SHARD, _SHARD))
         cuts = np.unique(np.minimum(cuts, len(self.kept))).tolist()
@@ -309,9 +305,9 @@ class _Corpus:
         probs, null = one.probs[:-1], one.null
         if not one.flipped:
             return Lexicon(self.bounds, self.words, probs, null)
-        owners = np.repeat(np.arange(self.sizes[0], dtype=np.uint32), np.diff(self.bounds))
+        owners = span_of_each(self.bounds).astype(np.uint32)
         order = np.argsort(self.words, kind="stable")
-        return Lexicon(bounds_of(np.bincount(self.words, minlength=self.sizes[1])), owners[order], probs[order], null)
+        return Lexicon(ends(np.bincount(self.words, minlength=self.sizes[1])), owners[order], probs[order], null)
 
     def improved(self, directions: Sequence[Direction], *, hmm: bool) -> list[tuple[Direction, float]]:
         """One round of EM: improved directions, and their log-likelihood per word before the round.
@@ -350,8 +346,8 @@ class _Corpus:
         return [self._alignment(one, found) for one, found in zip(directions, links, strict=True)]
 
     def _expectations(
-        self, directions: Sequence[Direction], blanks: Sequence[Smalls], hmm: bool
-    ) -> Iterator[tuple[int, int, list[Smalls], list[list[tuple[float, Reals]]]]]:
+        self, directions: Sequence[Direction], blanks: Sequence[Singles], hmm: bool
+    ) -> Iterator[tuple[int, int, list[Singles], list[list[tuple[float, Reals]]]]]:
         """For each batch: its sentences, the posteriors of each direction, and every shard's figures of each."""
         offsets = self.pairs.offsets
         for start in range(0, len(self.shards), _BATCH):
@@ -369,7 +365,7 @@ class _Corpus:
             yield first, last, posteriors, self._each(expect, shards)
 
     def _expect(
-        self, one: Direction, low: int, high: int, posteriors: Smalls, blanks: Smalls, hmm: bool
+        self, one: Direction, low: int, high: int, posteriors: Singles, blanks: Singles, hmm: bool
     ) -> tuple[float, Reals]:
         states, seen = (np.diff(side.bounds[low : high + 1]) for side in self._sides(one))
         width = states + len(one.jumps)
@@ -382,7 +378,7 @@ class _Corpus:
             told = _kernels.model_one(*arguments, low, high, work, posteriors, blanks)
         return told, moves
 
-    def _maximised(self, one: Direction, counts: Reals, blanks: Smalls, moves: Reals | None) -> Direction:
+    def _maximised(self, one: Direction, counts: Reals, blanks: Singles, moves: Reals | None) -> Direction:
         probs = np.full(len(self.words) + 1, FLOOR, np.float32)
         given = self.sizes[one.flipped]
         _kernels.normalise(self.bounds, self.words, counts, one.flipped, FLOOR, np.zeros(given), probs)
@@ -405,9 +401,9 @@ class _Corpus:
     def _alignment(self, one: Direction, links: Places) -> Alignment:
         seen = self._observed(one).bounds
         owners = np.repeat(self.kept, np.diff(seen))
-        places = (np.arange(len(links)) - np.repeat(seen[:-1], np.diff(seen))).astype(np.int32)
+        places = rank_in_span(seen).astype(np.int32)
         real = links >= 0
-        bounds = bounds_of(np.bincount(owners[real], minlength=self.all))
+        bounds = ends(np.bincount(owners[real], minlength=self.all))
         found = Alignment(bounds, places[real], links[real])
         return found if one.flipped else found.transposed()
 
@@ -428,7 +424,7 @@ def _pruned(
     """The table without entries that are less likely than LEAST in both directions."""
     kept = np.logical_or.reduce([one.probs > LEAST for one in directions])
     kept[-1] = False
-    before = np.concatenate([[0], np.cumsum(kept)])
+    before = ends(kept)
     forward, backward = (
         Direction(one.flipped, np.append(one.probs[kept], np.float32(FLOOR)), one.null, one.jumps) for one in directions
     )
@@ -446,9 +442,9 @@ def _taken(side: Words, kept: Offsets) -> Words:
     lengths = np.diff(side.bounds)
     inside = np.zeros(len(lengths), np.bool_)
     inside[kept] = True
-    return Words(side.words[np.repeat(inside, lengths)], bounds_of(lengths[kept]))
+    return Words(side.words[np.repeat(inside, lengths)], ends(lengths[kept]))
 
 
 def _uses(side: Words, size: int) -> Uses:
-    owners = np.repeat(np.arange(len(side.bounds) - 1, dtype=np.uint32), np.diff(side.bounds))
-    return Uses(np.argsort(side.words, kind="stable"), owners, bounds_of(np.bincount(side.words, minlength=size)))
+    owners = span_of_each(side.bounds).astype(np.uint32)
+    return Uses(np.argsort(side.words, kind="stable"), owners, ends(np.bincount(side.words, minlength=size)))

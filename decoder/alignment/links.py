@@ -12,16 +12,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from rampion.decoder import _kernels
 from rampion.decoder.text.tokenised import Tokenised
 
-from rampion.arrays import Ids, Offsets, ends
+from rampion.arrays import Ids, Offsets, Places, ends, span_of_each, taken
 from rampion.errors import FormatError, InputError, RecipeError
 from rampion.formats.files import FilePath, lines, replacing, shown
 from rampion.store.text import Texts
-
-Places = NDArray[np.int32]
 
 METHODS = ("intersection", "union", "grow-diag", "grow-diag-final-and")
 _POINTS = re.compile(r"(?:[0-9]{1,5}-[0-9]{1,5}(?:\s+|$))*", re.ASCII)
@@ -61,18 +58,16 @@ class Alignment:
     def of(cls, points: Sequence[Sequence[tuple[int, int]]]) -> Alignment:
         ordered = [sorted(set(own)) for own in points]
         flat = np.array([point for own in ordered for point in own], np.int32).reshape(-1, 2)
-        return cls(bounds_of([len(own) for own in ordered]), flat[:, 0].copy(), flat[:, 1].copy())
+        return cls(ends([len(own) for own in ordered]), flat[:, 0].copy(), flat[:, 1].copy())
 
     def take(self, rows: Offsets) -> Alignment:
         """The points of these pairs of sentences, in that order."""
-        sizes = np.diff(self.bounds)[rows]
-        bounds = ends(sizes)
-        places = np.arange(bounds[-1]) + np.repeat(self.bounds[:-1][rows] - bounds[:-1], sizes)
+        places, bounds = taken(self.bounds, rows)
         return Alignment(bounds, self.sources[places], self.targets[places])
 
     def transposed(self) -> Alignment:
         """The alignment with source and target exchanged."""
-        owners = np.repeat(np.arange(len(self)), np.diff(self.bounds))
+        owners = span_of_each(self.bounds)
         order = np.lexsort((self.sources, self.targets, owners))
         return Alignment(self.bounds, self.targets[order], self.sources[order])
 
@@ -151,7 +146,7 @@ def parsed(
             found = f"point {sources[bad]}-{targets[bad]} is outside the sentences"
             sizes = f"{lengths[0][own]} source and {lengths[1][own]} target words, places from 0"
             raise FormatError.at(where, numbers[own], f"{found}, which have {sizes}; is it of another corpus?")
-    bounds = bounds_of(np.bincount(owners, minlength=len(texts)))
+    bounds = ends(np.bincount(owners, minlength=len(texts)))
     return Alignment(bounds, sources.astype(np.int32), targets.astype(np.int32))
 
 
@@ -202,7 +197,3 @@ def _tail(stderr: bytes) -> str:
 def lengths_of(texts: Texts) -> Offsets:
     """The number of words of each text."""
     return Tokenised.of(texts).lengths
-
-
-def bounds_of(lengths: Sequence[int] | NDArray[np.int64]) -> Offsets:
-    return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])

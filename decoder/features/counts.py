@@ -24,12 +24,10 @@ from rampion.decoder.models import extract
 from rampion.decoder.models.blocks import END, START, Vocabularies, packed
 from rampion.decoder.models.extract import WORDS, AlignedText, Runs, Watch, unpacked
 
-from rampion.arrays import Ids, Offsets, Reals
+from rampion.arrays import Ids, KeyRow, Offsets, Reals, span_of_each
 from rampion.errors import FormatError, InputError, RecipeError
 from rampion.formats.files import FilePath, lines, replacing, shown
 from rampion.store.text import Texts
-
-Keys = NDArray[np.uint64]
 
 KINDS: Mapping[str, tuple[int, ...]] = {"pair": (2,), "gram": (1, 2, 3), "trigger": (2,)}  # numbers of words, by kind
 _PIECE = 1 << 18  # words of a text whose pairs of words are in memory together
@@ -187,7 +185,7 @@ def _pairs(text: AlignedText) -> tuple[tuple[Ids, Ids], Offsets]:
             inside[low:high] += np.bincount(starts - low, minlength=high - low).astype(np.int32)
             inside[low:high] -= np.bincount(ends - low, minlength=high - low).astype(np.int32)
     np.cumsum(inside, out=inside)
-    owners = np.repeat(np.arange(len(text.alignment)), np.diff(text.alignment.bounds))
+    owners = span_of_each(text.alignment.bounds)
     sources = text.source.bounds[owners] + text.alignment.sources
     targets = text.target.bounds[owners] + text.alignment.targets
     used = inside[sources] > 0
@@ -199,7 +197,7 @@ def _pairs(text: AlignedText) -> tuple[tuple[Ids, Ids], Offsets]:
 
 def _ngrams(text: Words, size: int) -> tuple[tuple[Ids, ...], Offsets]:
     """The n-grams of the text and their counts. From two words on, <s> and </s> surround each sentence."""
-    words, owners = text.words, np.repeat(np.arange(len(text.bounds) - 1), np.diff(text.bounds))
+    words, owners = text.words, span_of_each(text.bounds)
     if size > 1:
         words = np.insert(words, text.bounds[:-1], START)
         ends = text.bounds[1:] + np.arange(1, len(text.bounds))
@@ -249,7 +247,7 @@ def _triggers(
     return unpacked(keys), counts, bits
 
 
-def _behind(words: Ids, places: Offsets, rest: Offsets, itself: bool) -> Keys:
+def _behind(words: Ids, places: Offsets, rest: Offsets, itself: bool) -> KeyRow:
     """Keys of the word at each place with each later word of its sentence."""
     parts = [np.zeros(0, np.uint64)]
     for step in range(1, int(rest.max(initial=0)) + 1):

@@ -23,7 +23,7 @@ from rampion.decoder import _kernels
 from rampion.decoder.models.blocks import COLUMNS, LEARNT, Blocks
 from rampion.decoder.models.options import Derivations, Options, Sentences
 
-from rampion.arrays import Ids, Offsets, Reals
+from rampion.arrays import Ids, Offsets, Reals, taken
 from rampion.store.names import Names
 from rampion.store.text import Texts
 
@@ -64,11 +64,8 @@ def dense(
 def spoken(options: Options, blocks: Blocks, derivations: Derivations) -> tuple[Ids, Offsets]:
     """The target words of every derivation, words[bounds[d]:bounds[d + 1]]. A copied source word is UNKNOWN."""
     targets = blocks.targets[options.blocks[derivations.steps]]
-    starts = blocks.target_bounds[targets]
-    sizes = blocks.target_bounds[1:][targets] - starts
-    ends = np.concatenate([[0], np.cumsum(sizes)])
-    words = blocks.target_words[np.arange(ends[-1]) + np.repeat(starts - ends[:-1], sizes)]
-    return words, ends[derivations.step_bounds]
+    places, bounds = taken(blocks.target_bounds, targets)
+    return blocks.target_words[places], bounds[derivations.step_bounds]
 
 
 def surface(lines: Texts) -> Texts:

@@ -22,10 +22,8 @@ from numpy.typing import NDArray
 from rampion.decoder.features.templates import NAMES, Templates
 from rampion.decoder.models.blocks import BOUNDARY, LEARNT, Blocks, BlockSet
 
-from rampion.arrays import Reals
+from rampion.arrays import Integers, Reals
 from rampion.store.text import Texts
-
-Codes = NDArray[np.int64]
 
 SWINGS = 3  # moves of H1, and of H2
 NOBODY = -1  # the group of features that are in none
@@ -37,13 +35,13 @@ class Kind(NamedTuple):
 
     name: str
     labels: tuple[str, ...]
-    code: Callable[[Blocks], Codes]
+    code: Callable[[Blocks], Integers]
 
 
-def _end(side: str, last: bool) -> Callable[[Blocks], Codes]:
+def _end(side: str, last: bool) -> Callable[[Blocks], Integers]:
     """The first or last word of a side of every block."""
 
-    def code(blocks: Blocks) -> Codes:
+    def code(blocks: Blocks) -> Integers:
         words, bounds, phrases = (getattr(blocks, f"{side}{what}") for what in ("_words", "_bounds", "s"))
         ends = bounds[1:] - 1 if last else bounds[:-1]
         filled = np.diff(bounds) > 0
@@ -54,12 +52,12 @@ def _end(side: str, last: bool) -> Callable[[Blocks], Codes]:
     return code
 
 
-def _sizes(blocks: Blocks) -> Codes:
+def _sizes(blocks: Blocks) -> Integers:
     source, target = np.diff(blocks.source_bounds)[blocks.sources], np.diff(blocks.target_bounds)[blocks.targets]
     return np.asarray(source * _WIDE + target)
 
 
-def _both(one: Callable[[Blocks], Codes], other: Callable[[Blocks], Codes]) -> Callable[[Blocks], Codes]:
+def _both(one: Callable[[Blocks], Integers], other: Callable[[Blocks], Integers]) -> Callable[[Blocks], Integers]:
     return lambda blocks: one(blocks) * _WIDE + other(blocks)
 
 
@@ -86,8 +84,8 @@ KINDS = (
 class Table(NamedTuple):
     """The groups of one kind: the codes in their order, the groups of each feature, and how many there are."""
 
-    codes: Codes
-    places: Codes
+    codes: Integers
+    places: Integers
     size: int
 
 

@@ -45,7 +45,7 @@ from rampion.decoder import _kernels
 from rampion.decoder.models.blocks import BOUNDARY, Blocks, Vocabularies
 from rampion.decoder.models.options import Derivations, Options, Sentences
 
-from rampion.arrays import Ids, KeyRow, Offsets
+from rampion.arrays import Ids, KeyRow, Offsets, ends
 from rampion.errors import InputError, RecipeError
 from rampion.store.keys import Keys
 from rampion.store.names import Names
@@ -251,8 +251,8 @@ class Templates:
             said = [BOUNDARY, *options.blocks[derivations.steps[start:end]].tolist()]
             joins = [self.join(last, block) for last, block in pairwise(said)]
             parts.append(np.concatenate([keys[bounds[d] : bounds[d + 1]], *joins]))
-        ends = np.concatenate([[0], np.cumsum([len(part) for part in parts], dtype=np.int64)])
-        return np.concatenate([keys[:0], *parts]), ends
+        joined = ends([len(part) for part in parts])
+        return np.concatenate([keys[:0], *parts]), joined
 
     def names(self, keys: KeyRow) -> Texts:
         """The readable name of every key."""

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from rampion.decoder.models import lm
 from rampion.decoder.models.lm import BEGIN, END, HIGHEST, MARKS, STEEPEST, TWICE, Grams, Lm, UnusableGramError
 
+from rampion.arrays import Integers
 from rampion.errors import FormatError
 from rampion.formats import container
 from rampion.formats.files import FilePath, head, line_blocks, newlines, not_utf8, replacing, shown
@@ -35,13 +36,11 @@ _MARKER = re.compile(rb"^\\[^\n]*\n", re.MULTILINE)
 _COUNT = re.compile(r"ngram\s+([0-9]{1,9})\s*=\s*([0-9]{1,15})", re.ASCII)
 _BLOCK = 1 << 16
 
-Numbers = NDArray[np.int64]
-
 
 def read(path: FilePath) -> Lm:
     """Read the model of an ARPA file, which may be compressed."""
     counts: list[int] = []
-    parts: list[list[tuple[Grams, Numbers]]] = []
+    parts: list[list[tuple[Grams, Integers]]] = []
     vocabulary, section, last = Names(), "", 1
     vocabulary.intern_all(Texts.from_strings(MARKS))
     for line, chunk in _chunks(path):
@@ -119,7 +118,7 @@ def _counts(path: FilePath, first: int, chunk: bytes, known: int) -> list[int]:
 
 def _grams(
     path: FilePath, first: int, chunk: bytes, order: int, orders: int, vocabulary: Names
-) -> tuple[Grams, Numbers]:
+) -> tuple[Grams, Integers]:
     """The n-grams of these lines, and the numbers of their lines."""
     try:
         chunk.decode()
@@ -152,7 +151,7 @@ def _grams(
     return Grams(ids.astype(np.uint32)[places].reshape(rows.shape), probs, backoffs), lines
 
 
-def _logs(path: FilePath, lines: Numbers, tokens: NDArray[np.uint32], strings: Texts) -> NDArray[np.float32]:
+def _logs(path: FilePath, lines: Integers, tokens: NDArray[np.uint32], strings: Texts) -> NDArray[np.float32]:
     """The log10 numbers in these tokens, one a line."""
     used, places = np.unique(tokens, return_inverse=True)
     words = strings.take(used.astype(np.int64))
@@ -168,7 +167,7 @@ def _logs(path: FilePath, lines: Numbers, tokens: NDArray[np.uint32], strings: T
     return values[places].astype(np.float32)
 
 
-def _model(path: FilePath, vocabulary: Names, parts: list[list[tuple[Grams, Numbers]]]) -> Lm:
+def _model(path: FilePath, vocabulary: Names, parts: list[list[tuple[Grams, Integers]]]) -> Lm:
     """The model of the n-grams of all orders. The line numbers are for error messages."""
     orders, lines = [], []
     for order, found in enumerate(parts, 1):

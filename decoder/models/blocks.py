@@ -11,16 +11,13 @@ from numpy.typing import NDArray
 from rampion.decoder import _kernels
 from rampion.decoder.models.jumps import Jumps
 
-from rampion.arrays import Ids, Offsets, crowded, ends, fingerprint
+from rampion.arrays import Ids, KeyRow, Offsets, Singles, crowded, ends, fingerprint, span_of_each, taken
 from rampion.errors import InputError, StoreError
 from rampion.formats import container
 from rampion.formats.files import FilePath, Origin
 from rampion.schema import Found, Row, Rule, Schema, below, ids_of, pieces, singles, strings
 from rampion.store.names import Names
 from rampion.store.text import Texts
-
-Reals = NDArray[np.float32]
-Keys = NDArray[np.uint64]
 
 # Fixed ids: words 0 to 2; phrases and blocks 0 (IDENTITY: an unknown word, which is copied) and 1 (the boundary).
 UNKNOWN, START, END = range(3)
@@ -56,7 +53,7 @@ class Blocks(NamedTuple):
     sources: Ids
     targets: Ids
     counts: Ids
-    values: Reals
+    values: Singles
     slots: Ids
 
     @property
@@ -125,10 +122,8 @@ class Side(NamedTuple):
 
     def take(self, rows: Offsets) -> Side:
         """The phrases at `rows`, in that order."""
-        sizes = self.bounds[rows + 1] - self.bounds[rows]
-        edges = np.zeros(len(rows) + 1, np.int64)
-        np.cumsum(sizes, out=edges[1:])
-        return Side(self.words[np.arange(edges[-1]) + np.repeat(self.bounds[rows] - edges[:-1], sizes)], edges)
+        places, bounds = taken(self.bounds, rows)
+        return Side(self.words[places], bounds)
 
     def collated(self, names: Names) -> Offsets:
         """The ids of the phrases, sorted by their texts, word by word."""
@@ -162,7 +157,7 @@ def sorted_sides(
     return (sides[0], sides[1]), (places[0], places[1])
 
 
-def packed(high: Ids, low: Ids) -> Keys:
+def packed(high: Ids, low: Ids) -> KeyRow:
     return high.astype(np.uint64) << np.uint64(32) | low
 
 
@@ -171,7 +166,7 @@ def ranked(sources: Ids, counts: Ids) -> Offsets:
     return np.argsort(packed(sources, ~counts), kind="stable")
 
 
-def assembled(sides: tuple[Side, Side], pairs: tuple[Ids, Ids], counts: Ids, values: Reals) -> Blocks:
+def assembled(sides: tuple[Side, Side], pairs: tuple[Ids, Ids], counts: Ids, values: Singles) -> Blocks:
     """The fixed blocks, then the blocks of the pairs. Phrases that are in no pair are left out."""
     kept = []
     columns = []
@@ -259,7 +254,7 @@ class BlockSet:
             raise StoreError(f"{path}: has block layout {layout}, this Rampion reads {LAYOUT}; build the blocks again")
         for name in SIZES:
             arrays[name] = ends(arrays[name])
-        arrays["sources"] = np.repeat(np.arange(len(arrays["firsts"]) - 1, dtype=np.uint32), np.diff(arrays["firsts"]))
+        arrays["sources"] = span_of_each(arrays["firsts"]).astype(np.uint32)
         blocks = Blocks(*(arrays[name] for name in Blocks._fields))
         texts = [Texts(arrays[f"{side}_blob"], arrays[f"{side}_blob_bounds"]) for side in Vocabularies._fields]
         vocabularies = Vocabularies(*map(Names.of, texts))

@@ -23,7 +23,6 @@ from rampion.decoder.models.blocks import (
     COLUMNS,
     SPECIAL,
     BlockSet,
-    Keys,
     Phrases,
     Side,
     Vocabularies,
@@ -34,11 +33,10 @@ from rampion.decoder.models.blocks import (
 )
 from rampion.decoder.text.tokenised import Tokenised
 
-from rampion.arrays import Ids, Mask, Offsets, Reals, fingerprint
+from rampion.arrays import Ids, KeyRow, Mask, Offsets, Reals, Singles, fingerprint, span_of_each
 from rampion.errors import InputError, RecipeError
 from rampion.store.text import Texts
 
-Smalls = NDArray[np.float32]
 Watch = Callable[[str, int, int], None]  # receives the name of the pass, and the sentence pairs done and in all
 
 WORDS = (1 << 19) - 1  # a feature key holds a word + 1 in 19 bits
@@ -153,7 +151,7 @@ def _renumbered(
     return found[0], found[1]
 
 
-def generated(sides: tuple[Side, Side], pairs: tuple[Ids, Ids], lexicon: Lexicon) -> Smalls:
+def generated(sides: tuple[Side, Side], pairs: tuple[Ids, Ids], lexicon: Lexicon) -> Singles:
     """log p(S|T) of every pair by IBM Model 1."""
     values, answers = np.empty(len(pairs[0]), np.float32), np.empty(_ASKED, np.float32)
     asked = np.zeros(_ASKED, np.uint64)
@@ -201,7 +199,7 @@ class AlignedText:
         if not len(lengths[0]) == len(lengths[1]) == len(alignment):
             found = f"{len(lengths[0])} source and {len(lengths[1])} target sentences, {len(alignment)} alignments"
             raise InputError(f"{found}; expected as many of each")
-        owners = np.repeat(np.arange(len(alignment)), np.diff(alignment.bounds))
+        owners = span_of_each(alignment.bounds)
         outside = (alignment.sources >= lengths[0][owners]) | (alignment.targets >= lengths[1][owners])
         for link in np.flatnonzero(outside)[:1].tolist():
             pair, found = owners[link], f"{alignment.sources[link]}-{alignment.targets[link]}"
@@ -288,7 +286,7 @@ class AlignedText:
         return admitted
 
     def weigh(
-        self, kept: Kept, tables: tuple[Phrases, Phrases], places: tuple[Ids, Ids], lexical: Smalls, oriented: Smalls
+        self, kept: Kept, tables: tuple[Phrases, Phrases], places: tuple[Ids, Ids], lexical: Singles, oriented: Singles
     ) -> None:
         """Fill in the greatest lexical weights of every pair kept, and log (count + 0.5) / (all + 1.5) of M, S, D."""
         turns, greatest = np.zeros((len(kept.counts), 6), np.uint32), np.full((len(kept.counts), 2), -np.inf)
@@ -318,7 +316,7 @@ def link_weights(source: Words, target: Words, alignment: Alignment) -> tuple[Re
     w(f|e) = N(f, e) / N(e) counts links; a word without a link has one to the null word. All links of a word of a
     block lie in it, so the weight of a block is a sum over its words.
     """
-    owners = np.repeat(np.arange(len(alignment)), np.diff(alignment.bounds))
+    owners = span_of_each(alignment.bounds)
     places = source.bounds[owners] + alignment.sources, target.bounds[owners] + alignment.targets
     words = [side.words[place] for side, place in zip((source, target), places, strict=True)]
     cells, counts = np.unique(packed(*words), return_inverse=True, return_counts=True)[1:]
@@ -333,7 +331,7 @@ def link_weights(source: Words, target: Words, alignment: Alignment) -> tuple[Re
     return found[0], found[1]
 
 
-def unpacked(keys: Keys) -> tuple[Ids, Ids]:
+def unpacked(keys: KeyRow) -> tuple[Ids, Ids]:
     return (keys >> np.uint64(32)).astype(np.uint32), keys.astype(np.uint32)
 
 
@@ -342,10 +340,10 @@ class Runs:
 
     def __init__(self, folder: Path, size: int = _RUN) -> None:
         self.folder, self.size = folder, size
-        self.waiting: list[Keys] = []
-        self.runs: list[tuple[Keys, Ids]] = []
+        self.waiting: list[KeyRow] = []
+        self.runs: list[tuple[KeyRow, Ids]] = []
 
-    def add(self, keys: Keys) -> None:
+    def add(self, keys: KeyRow) -> None:
         self.waiting.append(keys)
         if sum(map(len, self.waiting)) >= self.size:
             self._flush()
@@ -364,8 +362,8 @@ class Runs:
         array.tofile(path)
         return np.memmap(path, array.dtype, "r") if len(array) else array
 
-    def merged(self) -> Iterator[tuple[Keys, Ids]]:
-        """All keys, ascending, with their counts, in pieces. Keys with the same upper half are in one piece."""
+    def merged(self) -> Iterator[tuple[KeyRow, Ids]]:
+        """All keys, ascending, with their counts, in pieces. KeyRow with the same upper half are in one piece."""
         self._flush()
         total = sum(len(keys) for keys, _ in self.runs)
         sample = np.sort(np.concatenate([keys[::1024] for keys, _ in self.runs]))
@@ -381,6 +379,6 @@ class Runs:
             yield keys[firsts], np.add.reduceat(counts, firsts, dtype=np.uint32) if len(firsts) else counts
 
 
-def _firsts(keys: Keys) -> Offsets:
+def _firsts(keys: KeyRow) -> Offsets:
     """The first index of every different key."""
     return np.flatnonzero(np.concatenate([np.ones(min(1, len(keys)), np.bool_), keys[1:] != keys[:-1]]))

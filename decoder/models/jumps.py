@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from rampion.decoder.alignment.links import Alignment, Words
 
+from rampion.arrays import span_of_each
+
 REACH = 10
 PRIOR = 10.0  # the weight of the distribution over all words, in occurrences of a word
 
@@ -35,7 +37,7 @@ def estimate(source: Words, target: Words, alignment: Alignment, size: int, reac
 
     p(d | word) = (N(word, d) + PRIOR p(d)) / (N(word) + PRIOR), p(d) = (N(d) + 1) / (N + 2 reach + 1).
     """
-    pairs = np.repeat(np.arange(len(target.bounds) - 1), np.diff(alignment.bounds))
+    pairs = span_of_each(alignment.bounds)
     words = target.bounds[pairs] + alignment.targets
     places = source.bounds[pairs] + alignment.sources
     first = np.full(len(target.words), len(source.words), np.int64)

@@ -16,16 +16,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from rampion.decoder.models.lm import BEGIN, END, HIGHEST, MARKS, Grams, Lm
 from rampion.decoder.text.tokenised import Tokenised
 
-from rampion.arrays import Ids
+from rampion.arrays import Ids, Integers, ends, rank_in_span
 from rampion.errors import InputError, RecipeError
 from rampion.store.names import Names
 from rampion.store.text import Texts
-
-Numbers = NDArray[np.int64]
 
 DEGENERATE = (0.5, 1.0, 1.5)
 _NEVER = np.float32(-99.0)  # log10 p(<s>), which nothing predicts
@@ -43,7 +40,7 @@ class Estimate:
 class _Order(NamedTuple):
     """The n-grams of one order: their counts, a place where each ends, and the ids of their suffixes and histories."""
 
-    counts: Numbers
+    counts: Integers
     places: Ids
     suffixes: Ids
     histories: Ids
@@ -72,7 +69,7 @@ def estimate(
     return _estimated(vocabulary, words, orders, prune)
 
 
-def _padded(texts: Texts | Tokenised, vocabulary: Names) -> tuple[Ids, Numbers]:
+def _padded(texts: Texts | Tokenised, vocabulary: Names) -> tuple[Ids, Integers]:
     """The sentences with their marks <s> and </s>, joined, and the index of every word in its sentence."""
     text = Tokenised.of(texts)
     ids, bounds = text.numbered(vocabulary), text.bounds
@@ -83,8 +80,8 @@ def _padded(texts: Texts | Tokenised, vocabulary: Names) -> tuple[Ids, Numbers]:
     if not len(ids):
         raise InputError("the text has no words; expected sentences, one a line, to estimate a language model from")
     lengths = np.diff(bounds) + 2
-    starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
-    depths = np.arange(len(ids) + 2 * len(texts)) - np.repeat(starts, lengths)
+    edges = ends(lengths)
+    starts, depths = edges[:-1], rank_in_span(edges)
     words = np.full(len(depths), END, np.uint32)
     words[starts] = BEGIN
     words[(depths > 0) & (depths < np.repeat(lengths - 1, lengths))] = ids
@@ -97,7 +94,7 @@ def _words(words: Ids, size: int) -> _Order:
     return _Order(np.bincount(words, minlength=size), places, none, none)
 
 
-def _longer(words: Ids, depths: Numbers, shorter: Ids, size: int) -> tuple[_Order, Ids]:
+def _longer(words: Ids, depths: Integers, shorter: Ids, size: int) -> tuple[_Order, Ids]:
     """The n-grams of `size` words, and the id of that which ends at each word; `shorter` has the ids for size - 1."""
     ends = np.flatnonzero(depths >= size - 1)
     keys = shorter[ends].astype(np.uint64) << np.uint64(32) | words[ends - size + 1]
@@ -148,7 +145,7 @@ def _estimated(vocabulary: Names, words: Ids, orders: list[_Order], prune: bool)
     return Estimate(Lm.of(vocabulary, model), tuple(discounts), tuple(degenerate))
 
 
-def _discounts(adjusted: Numbers) -> tuple[float, float, float] | None:
+def _discounts(adjusted: Integers) -> tuple[float, float, float] | None:
     """D(1), D(2) and D(3), or None if they are not defined."""
     _, *t = np.bincount(np.minimum(adjusted, 5), minlength=6)[:5].tolist()
     if not all(t[:3]):

@@ -13,19 +13,16 @@ from math import isfinite
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from rampion.decoder.alignment.links import Alignment, Words
 from rampion.decoder.models.blocks import BOUNDARY, COLUMNS, IDENTITY, SPECIAL, UNKNOWN, Blocks, BlockSet, Phrases
 from rampion.decoder.models.extract import AlignedText, Settings, punctuation
 from rampion.decoder.models.options import Options, Sentences, looked_up
 
-from rampion.arrays import Ids, Mask, Offsets, Reals
+from rampion.arrays import Ids, KeyRow, Mask, Offsets, Reals, Singles, span_of_each
 from rampion.errors import InputError, RecipeError
 from rampion.store.names import Names
 from rampion.store.text import Texts
 
-Keys = NDArray[np.uint64]
-Smalls = NDArray[np.float32]
 Tables = tuple[Phrases, Phrases]
 
 
@@ -52,7 +49,7 @@ class Held(NamedTuple):
     sources: Ids
     targets: Ids
 
-    def keys(self, tables: Tables) -> tuple[Keys, Keys, Keys]:
+    def keys(self, tables: Tables) -> tuple[KeyRow, KeyRow, KeyRow]:
         """Keys of (sentence, pair), (sentence, target) and (sentence, source)."""
         within = self.owners.astype(np.uint64)
         pairs = within * np.uint64(len(tables[0])) + self.sources << np.uint64(32) | self.targets
@@ -100,7 +97,7 @@ class LeftOut:
             self, source=_cut(self.source, first, last), target=_cut(self.target, first, last), alignment=own
         )
 
-    def rates(self, first: int, sentences: Sentences, options: Options, blocks: Blocks) -> Smalls:
+    def rates(self, first: int, sentences: Sentences, options: Options, blocks: Blocks) -> Singles:
         """PhraseST and PhraseTS of the options of a batch of segments; `first` is the number of its first segment."""
         pairs, tables = self._pairs(first, sentences), (Phrases(), Phrases())
         held = self._held(first, pairs, tables, options)
@@ -168,7 +165,7 @@ def _rules(blocks: BlockSet) -> Settings:
 
 def _asked(sentences: Sentences, options: Options, blocks: Blocks, tables: Tables) -> tuple[Held, Offsets]:
     """The pairs of phrases of the options, and the total number of words of each pair."""
-    owners = np.repeat(np.arange(len(sentences.bounds) - 1), np.diff(options.spans[sentences.bounds * options.longest]))
+    owners = span_of_each(options.spans[sentences.bounds * options.longest])
     targets = blocks.targets[options.blocks]
     starts, heard = blocks.target_bounds[targets], options.ends - options.starts
     said = blocks.target_bounds[targets + 1] - starts
@@ -176,7 +173,7 @@ def _asked(sentences: Sentences, options: Options, blocks: Blocks, tables: Table
     return Held(owners, sources, tables[1].number(blocks.target_words, starts, said.astype(np.uint8))), heard + said
 
 
-def _times(wanted: Keys, found: Keys) -> Offsets:
+def _times(wanted: KeyRow, found: KeyRow) -> Offsets:
     """The count of each wanted key in `found`."""
     ordered = np.sort(found)
     return np.searchsorted(ordered, wanted, "right") - np.searchsorted(ordered, wanted)

@@ -11,21 +11,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from rampion.decoder import _kernels
 
-from rampion.arrays import Reals, fingerprint
+from rampion.arrays import Array, Reals, fingerprint, span_of_each
 from rampion.errors import StoreError
 from rampion.formats import container
 from rampion.formats.files import FilePath, Origin
 from rampion.schema import Found, Row, Schema, pieces, strings
 from rampion.store.names import Names
 from rampion.store.text import Texts
-
-Array = NDArray[Any]
 
 UNIGRAM = np.dtype([("prob", "<f4"), ("backoff", "<f4")])
 GRAM = np.dtype([("key", "<u8"), ("prob", "<f4"), ("backoff", "<f4")])
@@ -149,7 +147,7 @@ class Lm:
         """The perplexity of the texts, with counts of sentences, words and unknown words."""
         steps, ids, bounds = self.steps(texts)
         known = np.ones(len(steps), np.bool_)
-        known[np.arange(len(ids)) + np.repeat(np.arange(len(texts)), np.diff(bounds))] = ids != UNKNOWN
+        known[np.arange(len(ids)) + span_of_each(bounds)] = ids != UNKNOWN
         kept = steps[known]
         means = (float(part.mean()) if len(part) else 0.0 for part in (steps, kept))
         return Fluency(len(texts), len(ids), len(steps) - len(kept), float(steps.sum()), *(math.exp(-m) for m in means))

@@ -6,17 +6,13 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from rampion.decoder import _kernels
 from rampion.decoder.models.blocks import BOUNDARY, Blocks, BlockSet, Side, assembled
 
-from rampion.arrays import Ids, Offsets, Reals
+from rampion.arrays import Ids, Offsets, Places, Reals, Singles
 from rampion.errors import InputError
 from rampion.store.names import Names
 from rampion.store.text import Texts
-
-Places = NDArray[np.int32]
-Smalls = NDArray[np.float32]
 
 LONGEST = 512  # words of a sentence
 
@@ -59,7 +55,7 @@ class Options(NamedTuple):
     starts: Places
     ends: Places
     blocks: Ids
-    rates: Smalls = OWN
+    rates: Singles = OWN
 
     @classmethod
     def match(cls, sentences: Sentences, blocks: Blocks, longest: int = 8, top: int = 20) -> Options:

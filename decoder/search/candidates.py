@@ -24,7 +24,7 @@ from rampion.store.keys import Keys
 from rampion.store.lists import Lists
 from rampion.store.packing import pack
 from rampion.store.rows import Rows
-from rampion.store.text import Texts
+from rampion.store.text import Texts, blank
 
 
 def candidates(
@@ -65,7 +65,7 @@ def candidates(
         Texts.from_strings(map(str, range(len(lists.bounds) - 1))),
         said,
         listed,
-        _unnamed(len(said)),
+        blank(len(said)),
         {},
         np.zeros(len(said), np.int32),
     )
@@ -79,21 +79,17 @@ def _packed(batch: DecodedBatch, table: Keys, width: int) -> tuple[NDArray[np.ui
     order = np.argsort(ids)
     places = np.empty(len(ids), np.uint32)
     places[order] = np.arange(len(ids), dtype=np.uint32)
-    segments, every = _unnamed(len(bounds) - 1), np.arange(n)
+    segments, every = blank(len(bounds) - 1), np.arange(n)
     rows = Rows(
-        segments, bounds, batch.texts, batch.key_bounds, fired, np.ones(len(fired)), batch.scores, _unnamed(n),
+        segments, bounds, batch.texts, batch.key_bounds, fired, np.ones(len(fired)), batch.scores, blank(n),
         {},
     )  # fmt: skip
-    lists = pack(rows, every, bounds, segments, places, Features(_unnamed(len(ids)), 0)).lists.counted(np.inf)
+    lists = pack(rows, every, bounds, segments, places, Features(blank(len(ids)), 0)).lists.counted(np.inf)
     # The dense block of a segment is stored feature by feature.
-    first, sizes = np.repeat(bounds[:-1], np.diff(bounds)), np.repeat(np.diff(bounds), np.diff(bounds))
-    dense = np.empty(width * n)
-    dense[((width - 1) * first + every)[:, None] + sizes[:, None] * np.arange(width)] = batch.values
-    return ids[order], lists._replace(dense=dense, width=width)
-
-
-def _unnamed(count: int) -> Texts:
-    return Texts(np.zeros(0, np.uint8), np.zeros(count + 1, np.int64))
+    lists = lists._replace(dense=np.empty(width * n), width=width)
+    heads, strides = lists.columns()
+    lists.dense[heads[:, None] + strides[:, None] * np.arange(width)] = batch.values
+    return ids[order], lists
 
 
 class _Room(ExitStack):

@@ -11,7 +11,7 @@ from rampion.decoder import _kernels
 from rampion.decoder.models.blocks import IDENTITY, Blocks
 from rampion.decoder.models.options import Derivations, Graph, Options
 
-from rampion.arrays import Ids, Offsets
+from rampion.arrays import Ids, Offsets, span_of_each
 from rampion.errors import RecipeError
 
 ITEM = np.dtype([("score", "<f8"), ("edge", "<u4"), ("item", "<u4")])
@@ -48,7 +48,7 @@ def said(options: Options, blocks: Blocks, surfaces: Ids) -> Said:
     Words that are spelt alike must have the same id, in both languages.
     """
     phrases = blocks.targets[options.blocks]
-    spans = np.repeat(np.arange(len(options.spans) - 1), np.diff(options.spans))
+    spans = span_of_each(options.spans)
     unknown = options.blocks == IDENTITY
     phrases[unknown] = len(blocks.target_bounds) - 1 + spans[unknown] // options.longest
     return Said(phrases, blocks.target_words, blocks.target_bounds, surfaces)

@@ -19,7 +19,7 @@ from rampion.decoder import _kernels
 from rampion.decoder.models.options import NOTHING, Derivations, Graph
 from rampion.decoder.search.kbest import Said, kbest
 
-from rampion.arrays import Reals
+from rampion.arrays import Reals, ends, span_of_each
 from rampion.errors import FormatError, InputError, RecipeError
 from rampion.formats import container
 from rampion.formats.files import FilePath, head, line_blocks, not_utf8, replacing, shown
@@ -219,7 +219,7 @@ def _quoted(line: bytes) -> str:
 
 def targets(graph: Graph) -> NDArray[np.int64]:
     """The node that each edge leads to."""
-    return np.repeat(np.arange(len(graph.edge_bounds) - 1), np.diff(graph.edge_bounds))
+    return span_of_each(graph.edge_bounds)
 
 
 def paths(graph: Graph) -> list[int]:
@@ -277,7 +277,7 @@ def pruned(graph: Graph, margin: float = inf, posterior: float = 0.0) -> Graph:
     stays = wanted & alive[graph.origins] & alive[targets(graph)]
     filled = graph.bounds[:-1][np.diff(graph.bounds) > 0]
     alive[filled] = alive[graph.bounds[1:][np.diff(graph.bounds) > 0] - 1] = True
-    nodes, edges = (np.concatenate([[0], np.cumsum(mask)]) for mask in (alive, stays))
+    nodes, edges = (ends(mask) for mask in (alive, stays))
     return Graph(
         nodes[graph.bounds],
         np.append(edges[graph.edge_bounds[:-1]][alive], edges[-1]),
@@ -292,14 +292,14 @@ def sampled(graph: Graph, n: int, seed: int = 0) -> Derivations:
     graph = pruned(graph)
     forward, _ = distances(graph, True)
     shares = np.exp(forward[graph.origins] + graph.scores - forward[targets(graph)])
-    ends = np.concatenate([[0.0], np.cumsum(shares)])
+    sums = np.concatenate([[0.0], np.cumsum(shares)])
     some = np.flatnonzero(np.diff(graph.edge_bounds[graph.bounds]))
     at, start = (np.repeat(nodes[some], n) for nodes in (graph.bounds[1:] - 1, graph.bounds[:-1]))
     columns, random = [np.zeros(len(at), np.int64) - 1], np.random.default_rng(seed)
     while (moving := at > start).any():
         low, high = graph.edge_bounds[at], graph.edge_bounds[at + 1]
-        places = ends[low] + random.random(len(at)) * (ends[high] - ends[low])
-        edges = np.clip(np.searchsorted(ends, places, side="right") - 1, low, high - 1)
+        places = sums[low] + random.random(len(at)) * (sums[high] - sums[low])
+        edges = np.clip(np.searchsorted(sums, places, side="right") - 1, low, high - 1)
         columns.append(np.where(moving, edges, -1))
         at = np.where(moving, graph.origins[edges], at)
     scores = np.zeros(len(at))
@@ -308,6 +308,6 @@ def sampled(graph: Graph, n: int, seed: int = 0) -> Derivations:
     order = np.lexsort((-scores, start))
     path = np.stack(columns[::-1], axis=1)[order]
     steps = np.append(graph.options, np.uint32(NOTHING))[path]
-    bounds = n * np.concatenate([[0], np.cumsum(np.diff(graph.edge_bounds[graph.bounds]) > 0)])
-    step_bounds = np.concatenate([[0], np.cumsum((steps != NOTHING).sum(axis=1))])
+    bounds = n * ends(np.diff(graph.edge_bounds[graph.bounds]) > 0)
+    step_bounds = ends((steps != NOTHING).sum(axis=1))
     return Derivations(bounds, step_bounds, steps[steps != NOTHING], scores[order])

@@ -13,7 +13,7 @@ from rampion.decoder.models.blocks import IDENTITY, Blocks
 from rampion.decoder.models.options import Derivations, Options, Sentences
 from rampion.decoder.search.states import Reordering
 
-from rampion.arrays import Ids, Offsets, chained, ends
+from rampion.arrays import Ids, Offsets, chained, ends, span_of_each, taken
 from rampion.errors import InputError, RecipeError
 from rampion.metrics.bleu import ORDER, Bleu
 from rampion.store.names import Names
@@ -198,14 +198,11 @@ class Oracle:
         none = np.empty((0, 2 + 2 * ORDER), np.int64)
         rows = np.concatenate([none, *(part.statistics[:n] for part, n in zip(parts, kept, strict=True))])
         scores = Bleu(brevity=self.brevity).segments(rows)
-        segments = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
+        segments = span_of_each(bounds)
         order = np.lexsort((-scores, segments))
         steps = [part.steps[: part.step_bounds[n]] for part, n in zip(parts, kept, strict=True)]
-        moved = ends(np.diff(step_bounds)[order])
-        rows_of_steps = np.repeat(step_bounds[:-1][order] - moved[:-1], np.diff(moved)) + np.arange(moved[-1])
-        return Derivations(
-            bounds, moved, np.concatenate([np.empty(0, np.uint32), *steps])[rows_of_steps], scores[order]
-        )
+        places, moved = taken(step_bounds, order)
+        return Derivations(bounds, moved, np.concatenate([np.empty(0, np.uint32), *steps])[places], scores[order])
 
 
 def bag(sentences: Sentences, options: Options, seed: int, first: int = 0) -> Derivations:

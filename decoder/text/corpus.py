@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rampion import signals
+from rampion.arrays import Integers
 from rampion.errors import FormatError, InputError
 from rampion.formats import files
 from rampion.formats.texts import write as write_lines
@@ -29,7 +29,6 @@ from rampion.store.names import Names
 from rampion.store.text import References, Texts
 from rampion.system import held
 
-Rows = NDArray[np.int64]
 PAIR = "pair"
 Tick = Callable[[int], None]  # receives the number of lines that have been done since the last call
 
@@ -56,7 +55,7 @@ class Parallel:
         rows = np.arange(count * width).reshape(width, count).T.ravel()
         return References(Texts.join(self.targets).take(rows), np.arange(count + 1) * width)
 
-    def take(self, rows: Rows) -> Parallel:
+    def take(self, rows: Integers) -> Parallel:
         """The sentences at `rows`, in that order."""
         return self._each(lambda texts: texts.take(rows))
 

@@ -8,10 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rampion.arrays import Integers, span_of_each
 from rampion.store.names import Names
 from rampion.store.text import Texts
-
-Rows = NDArray[np.int64]
 
 
 class Coverage(NamedTuple):
@@ -26,12 +25,12 @@ class _Substrings(NamedTuple):
     """Substrings of equal length: where they begin, and an id that is equal for equal substrings."""
 
     tokens: NDArray[np.uint32]
-    ends: Rows  # of the sentence of every token
-    places: Rows
-    numbers: Rows
+    ends: Integers  # of the sentence of every token
+    places: Integers
+    numbers: Integers
 
     @classmethod
-    def of(cls, tokens: NDArray[np.uint32], bounds: Rows) -> _Substrings:
+    def of(cls, tokens: NDArray[np.uint32], bounds: Integers) -> _Substrings:
         """The empty substring at every token."""
         places = np.arange(len(tokens))
         return cls(tokens, np.repeat(bounds[1:], np.diff(bounds)), places, np.zeros_like(places))
@@ -45,7 +44,7 @@ class _Substrings(NamedTuple):
         return self._replace(places=places[inside], numbers=numbers[inside] * known + last[inside])
 
 
-def covering(train: Texts, test: Texts, longest: int = 12, greedy: bool = False) -> tuple[Rows, list[Coverage]]:
+def covering(train: Texts, test: Texts, longest: int = 12, greedy: bool = False) -> tuple[Integers, list[Coverage]]:
     """Rows of training sentences that hold all substrings (up to `longest` words) that test and training share.
 
     By default, these are the sentences in which a substring occurs first. With `greedy`, the sentence with the most
@@ -54,8 +53,8 @@ def covering(train: Texts, test: Texts, longest: int = 12, greedy: bool = False)
     names = Names()
     wanted, known = _Substrings.of(*names.tokens(test)), len(names)
     tokens, bounds = names.tokens(train)
-    shown, rows = _Substrings.of(tokens, bounds), np.repeat(np.arange(len(train)), np.diff(bounds))
-    report, pairs, count = list[Coverage](), list[Rows](), 0
+    shown, rows = _Substrings.of(tokens, bounds), span_of_each(bounds)
+    report, pairs, count = list[Coverage](), list[Integers](), 0
     for n in range(1, longest + 1):
         wanted, shown = wanted.longer(n, known), shown.longer(n, known)
         keys, numbers = np.unique(wanted.numbers, return_inverse=True)
@@ -72,7 +71,7 @@ def covering(train: Texts, test: Texts, longest: int = 12, greedy: bool = False)
     return _greedy(owners, parts, len(train), count) if greedy else np.unique(owners), report
 
 
-def _greedy(owners: Rows, parts: Rows, sentences: int, count: int) -> Rows:
+def _greedy(owners: Integers, parts: Integers, sentences: int, count: int) -> Integers:
     """Sentences that together hold all parts. Gains only shrink, so only the greatest gain is computed again."""
     owners, parts = np.divmod(np.unique(owners * count + parts), max(count, 1))
     bounds = np.searchsorted(owners, np.arange(sentences + 1)).tolist()

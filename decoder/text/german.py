@@ -14,19 +14,17 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from rampion.decoder.text.corpus import Corpus, Parallel
 from rampion.decoder.text.inflection import ACCUSATIVE, DATIVE, FORMS, NOMINATIVE
 from rampion.decoder.text.language import CHUNK, DEV, TEST, TRAIN, links_of, spread, written
 from rampion.decoder.text.vocabulary import COPULA_RANK, NO, NONE, PLURAL, PRETERITE, TENSES, THE, USES, A, Forms, Words
 
+from rampion.arrays import Integers, Mask
 from rampion.store.text import Texts
 
-Numbers = NDArray[np.int64]
-Flags = NDArray[np.bool_]
-Columns = dict[str, Numbers]  # the form of every clause in each column, 0 for none
+Columns = dict[str, Integers]  # the form of every clause in each column, 0 for none
 Rng = np.random.Generator
-Either = Callable[..., Numbers]  # 0 or 1 for every clause; takes the share of 1
+Either = Callable[..., Integers]  # 0 or 1 for every clause; takes the share of 1
 
 USE_SHARES = (10, 9, 6, 3, 3, 2, 1.5, 1, 1.5, 1, 1, 1, 3, 1.5)  # of words.USES
 DETERMINER_SHARES = (10, 8, 0, 2, 1, 1, 1, 1)  # of THE to THIS
@@ -75,46 +73,46 @@ PAIRS = (
 class Phrases(NamedTuple):
     """Noun phrases, one a clause: a noun with what belongs to it, or a name, or a pronoun; -1 for what is not there."""
 
-    nouns: Numbers
-    names: Numbers
-    pronouns: Numbers
-    many: Numbers  # 1 for the plural
-    determiners: Numbers
-    numbers: Numbers
-    adjectives: Numbers
-    owners: Numbers  # names
+    nouns: Integers
+    names: Integers
+    pronouns: Integers
+    many: Integers  # 1 for the plural
+    determiners: Integers
+    numbers: Integers
+    adjectives: Integers
+    owners: Integers  # names
 
 
 class Meaning(NamedTuple):
     """What the clauses of a chunk mean, and how German arranges them."""
 
-    homes: Numbers  # the sentence of each clause
-    layouts: Numbers
-    leads: Numbers
-    stops: Numbers
-    verbs: Numbers
-    uses: Numbers
-    negated: Flags
+    homes: Integers  # the sentence of each clause
+    layouts: Integers
+    leads: Integers
+    stops: Integers
+    verbs: Integers
+    uses: Integers
+    negated: Mask
     subjects: Phrases
     datives: Phrases
     objects: Phrases
     places: Phrases  # names are towns
-    where: Numbers
-    times: Numbers
-    adverbs: Numbers
-    predicates: Numbers
-    chasing: Numbers  # verbs of relative clauses
+    where: Integers
+    times: Integers
+    adverbs: Integers
+    predicates: Integers
+    chasing: Integers  # verbs of relative clauses
     chased: Phrases
 
 
 class Clauses(NamedTuple):
     """The clauses of a chunk: their sentences, layouts, words before and marks after them, and who says that."""
 
-    homes: Numbers
-    layouts: Numbers
-    leads: Numbers
-    stops: Numbers
-    saying: Flags
+    homes: Integers
+    layouts: Integers
+    leads: Integers
+    stops: Integers
+    saying: Mask
 
     @classmethod
     def drawn(cls, rng: Rng, words: Words) -> Clauses:
@@ -144,13 +142,13 @@ class Written(NamedTuple):
     """Sentences as text, and where every column of every clause stands in its sentence."""
 
     text: Texts
-    begins: dict[str, Numbers]
-    sizes: dict[str, Numbers]  # words
-    homes: Numbers
+    begins: dict[str, Integers]
+    sizes: dict[str, Integers]  # words
+    homes: Integers
 
     @classmethod
     def of(
-        cls, columns: Columns, layouts: Sequence[Sequence[str]], which: Numbers, homes: Numbers, forms: Forms
+        cls, columns: Columns, layouts: Sequence[Sequence[str]], which: Integers, homes: Integers, forms: Forms
     ) -> Written:
         """The columns of clauses in the order of their layouts."""
         names = sorted(set().union(*layouts))
@@ -248,7 +246,7 @@ class German:
             subjects, datives, objects, places, where, times, adverbs, predicates, chasing, chased,
         )  # fmt: skip
 
-    def _phrases(self, lots: Numbers, rng: Rng, *, people: bool = True, pronouns: Flags | bool = True) -> Phrases:
+    def _phrases(self, lots: Integers, rng: Rng, *, people: bool = True, pronouns: Mask | bool = True) -> Phrases:
         """Noun phrases from these lots of nouns, and names and pronouns for some of the persons."""
         words, count = self.words, len(lots)
         chance = _chance(rng, count)
@@ -268,9 +266,11 @@ class German:
         adjectives = words.urn.draw(np.where(chance(0.3) & (nouns >= 0), words.adjective_lots[fields], -1), rng)
         return Phrases(nouns, names, spoken, many.astype(np.int64), determiners, numbers, adjectives, owners)
 
-    def _persons(self, phrases: Phrases) -> Numbers:
+    def _persons(self, phrases: Phrases) -> Integers:
         """I, he or they: as verbs bend."""
-        found: Numbers = np.where(phrases.pronouns >= 0, self.words.pronoun_persons[phrases.pronouns], 1 + phrases.many)
+        found: Integers = np.where(
+            phrases.pronouns >= 0, self.words.pronoun_persons[phrases.pronouns], 1 + phrases.many
+        )
         return found
 
     # German
@@ -301,7 +301,7 @@ class German:
         columns["predicate"] = _at(words.adjectives[:, 0], meant.predicates)
         return columns | self._german_verb(meant, last) | self._german_which(meant)
 
-    def _german_verb(self, meant: Meaning, last: Flags) -> Columns:
+    def _german_verb(self, meant: Meaning, last: Mask) -> Columns:
         """The finite verb or auxiliary, and what stands at the end."""
         words, verbs, uses = self.words, meant.verbs, meant.uses
         persons, past = self._persons(meant.subjects), (uses == PRETERITE).astype(np.int64)
@@ -332,7 +332,7 @@ class German:
             "which.end": comma,
         }
 
-    def _german_phrases(self, role: str, phrases: Phrases, cases: Numbers) -> Columns:
+    def _german_phrases(self, role: str, phrases: Phrases, cases: Integers) -> Columns:
         words, there = self.words, phrases.nouns >= 0
         genders = np.where(phrases.many == 1, PLURAL, words.genders[phrases.nouns])
         counted = phrases.numbers >= 0
@@ -386,7 +386,7 @@ class German:
         columns |= self._english_verb(meant, self._persons(subjects), alone, one)
         return columns | self._english_which(meant, one)
 
-    def _english_verb(self, meant: Meaning, persons: Numbers, alone: Flags, one: Either) -> Columns:
+    def _english_verb(self, meant: Meaning, persons: Integers, alone: Mask, one: Either) -> Columns:
         words, verbs, uses, which = self.words, meant.verbs, meant.uses, one()
         asked = (meant.layouts == VERB_FIRST) & (meant.stops == ASK)
         being, variant = words.being[verbs, which].astype(np.int64), one()
@@ -433,16 +433,16 @@ class German:
         return {f"{role}.det": np.where(there, before, 0), f"{role}.adj": adjective, f"{role}.noun": noun}
 
 
-def _shared(shares: Sequence[float], count: int, rng: Rng) -> Numbers:
+def _shared(shares: Sequence[float], count: int, rng: Rng) -> Integers:
     """`count` draws of 0, 1, ... by these shares."""
     ends = np.cumsum(shares) / np.sum(shares)
     return np.minimum(np.searchsorted(ends, rng.random(count), "right"), len(ends) - 1)
 
 
-def _chance(rng: Rng, count: int) -> Callable[[float], Flags]:
+def _chance(rng: Rng, count: int) -> Callable[[float], Mask]:
     """What draws `count` flags that are set with a given chance."""
 
-    def drawn(share: float) -> Flags:
+    def drawn(share: float) -> Mask:
         return rng.random(count) < share
 
     return drawn
@@ -451,23 +451,23 @@ def _chance(rng: Rng, count: int) -> Callable[[float], Flags]:
 def _either(rng: Rng, count: int) -> Either:
     """What chooses between two ways of saying something, `count` times."""
 
-    def drawn(share: float = 0.3) -> Numbers:
+    def drawn(share: float = 0.3) -> Integers:
         return (rng.random(count) < share).astype(np.int64)
 
     return drawn
 
 
-def _at(table: Numbers, rows: Numbers, *others: Numbers) -> Numbers:
+def _at(table: Integers, rows: Integers, *others: Integers) -> Integers:
     """The forms of these rows, 0 where the row is -1."""
     return np.where(rows >= 0, table[(rows, *others)], 0)
 
 
-def _chosen(flags: Flags, one: Phrases, other: Phrases) -> Phrases:
+def _chosen(flags: Mask, one: Phrases, other: Phrases) -> Phrases:
     """One where flagged, the other elsewhere."""
     return Phrases(*(np.where(flags, mine, yours) for mine, yours in zip(one, other, strict=True)))
 
 
-def _without(phrases: Phrases, gone: Flags) -> Phrases:
+def _without(phrases: Phrases, gone: Mask) -> Phrases:
     """The phrases but those that are gone."""
     empty = np.full(len(gone), -1)
     return _chosen(gone, phrases._replace(nouns=empty, names=empty, pronouns=empty, owners=empty), phrases)

@@ -19,10 +19,8 @@ from numpy.typing import NDArray
 from rampion.decoder.text.corpus import Corpus, Parallel
 from rampion.decoder.text.toy import SOURCE, TARGET
 
+from rampion.arrays import Integers, Mask, ends
 from rampion.store.text import Texts
-
-Flags = NDArray[np.bool_]
-Numbers = NDArray[np.int64]
 
 # Entries of each kind; multiples of the number of topics where words have a topic of their own.
 SIZES = {
@@ -90,9 +88,9 @@ class _Phrases(NamedTuple):
     """PHRASES as arrays: kinds and target places of the slots of every phrase; shares of group g go from g to g + 1."""
 
     shares: NDArray[np.float64]
-    sizes: Numbers
-    kinds: Numbers
-    places: Numbers
+    sizes: Integers
+    kinds: Integers
+    places: Integers
 
     @classmethod
     def of(cls) -> _Phrases:
@@ -124,18 +122,18 @@ _TOPICAL = np.isin(np.arange(len(KINDS)), [ADVERB, ADJECTIVE, VERB, NOUN])
 class _Sentences(NamedTuple):
     """A chunk before translation. An item is a slot of a phrase with its entry."""
 
-    topics: Numbers  # one for each sentence
-    sentences: Numbers  # one for each phrase
-    templates: Numbers
-    nouns: Numbers  # the entries on which class, article and order depend
-    movers: Numbers
-    phrases: Numbers  # one for each item
-    slots: Numbers
-    kinds: Numbers
-    entries: Numbers
+    topics: Integers  # one for each sentence
+    sentences: Integers  # one for each phrase
+    templates: Integers
+    nouns: Integers  # the entries on which class, article and order depend
+    movers: Integers
+    phrases: Integers  # one for each item
+    slots: Integers
+    kinds: Integers
+    entries: Integers
 
     @property
-    def homes(self) -> Numbers:
+    def homes(self) -> Integers:
         """The sentence of every item."""
         return self.sentences[self.phrases]
 
@@ -153,15 +151,15 @@ class Language:
     rates: Rates
     source_forms: Texts
     target_forms: Texts
-    words: Numbers
-    sizes: Numbers
-    senses: Numbers
-    units: Numbers
-    unit_sizes: Numbers
-    company: Numbers
-    classes: Numbers
+    words: Integers
+    sizes: Integers
+    senses: Integers
+    units: Integers
+    unit_sizes: Integers
+    company: Integers
+    classes: Integers
     articled: NDArray[np.float64]
-    fixed: Flags
+    fixed: Mask
 
     @classmethod
     def invent(cls, seed: int, rates: Rates = RATES) -> Language:
@@ -226,7 +224,7 @@ class Language:
         links = links_of(begins[items] + first, target_begins[0][items] + second, said.homes[items])
         return Parallel(source, targets, links)
 
-    def _source(self, said: _Sentences, rng: np.random.Generator) -> tuple[Texts, Numbers]:
+    def _source(self, said: _Sentences, rng: np.random.Generator) -> tuple[Texts, Integers]:
         """The written source sentences, and the word of its sentence at which every item begins."""
         items, places = spread(self.sizes[said.entries])
         kinds = said.kinds[items]
@@ -235,7 +233,7 @@ class Language:
         glued[1:] |= (fused & (kinds == CLITIC))[:-1]
         return written(self.source_forms, self.words[said.entries[items], places], items, said.homes, ~glued)
 
-    def _target(self, said: _Sentences, units: Numbers, order: Numbers, lengths: Numbers) -> tuple[Texts, Numbers]:
+    def _target(self, said: _Sentences, units: Integers, order: Integers, lengths: Integers) -> tuple[Texts, Integers]:
         """The written translations, and the word of its sentence at which every item begins."""
         at, places = spread(lengths[order])
         items = order[at]
@@ -270,7 +268,7 @@ class Language:
 
     def _translate(
         self, said: _Sentences, noise: float, rng: np.random.Generator
-    ) -> tuple[Numbers, Numbers, Numbers, Flags]:
+    ) -> tuple[Integers, Integers, Integers, Mask]:
         """The unit of every item; the items in target order; their numbers of words; whether each is mistranslated."""
         rates, phrases, kinds = self.rates, said.phrases, said.kinds
         wrong = rng.random(CHUNK) < noise
@@ -291,19 +289,19 @@ class Language:
         return units, order, lengths, lost
 
 
-def spread(counts: Numbers) -> tuple[Numbers, Numbers]:
+def spread(counts: Integers) -> tuple[Integers, Integers]:
     """The owner of every member, and its index there, where owner i has counts[i] members."""
     owners = np.repeat(np.arange(len(counts)), counts)
     return owners, np.arange(len(owners)) - (np.cumsum(counts) - counts)[owners]
 
 
-def _entries(kinds: Numbers, draws: NDArray[np.float64]) -> Numbers:
+def _entries(kinds: Integers, draws: NDArray[np.float64]) -> Integers:
     """A random entry for each kind, by Zipf's law."""
-    entries: Numbers = np.minimum(np.searchsorted(_ZIPF, kinds + draws, "right"), FIRSTS[kinds + 1] - 1)
+    entries: Integers = np.minimum(np.searchsorted(_ZIPF, kinds + draws, "right"), FIRSTS[kinds + 1] - 1)
     return entries
 
 
-def _forms(ranks: Numbers, consonants: str) -> Texts:
+def _forms(ranks: Integers, consonants: str) -> Texts:
     """The words of these ranks (as in toy.word): all of them, then all of them after a blank."""
     syllables = np.array([[ord(consonant), ord(vowel)] for consonant in consonants for vowel in "aeiou"], np.uint8)
     letters = np.zeros((2, len(ranks), 11), np.uint8)
@@ -314,10 +312,10 @@ def _forms(ranks: Numbers, consonants: str) -> Texts:
         rest = np.maximum(rest, 0)
     letters[1, :, 0] = ord(" ")
     whole = letters.reshape(-1, letters.shape[-1])
-    return Texts(whole[whole > 0], np.concatenate([[0], np.cumsum((whole > 0).sum(axis=1))]))
+    return Texts(whole[whole > 0], ends((whole > 0).sum(axis=1)))
 
 
-def written(forms: Texts, tokens: Numbers, items: Numbers, homes: Numbers, blank: Flags) -> tuple[Texts, Numbers]:
+def written(forms: Texts, tokens: Integers, items: Integers, homes: Integers, blank: Mask) -> tuple[Texts, Integers]:
     """Sentences of these forms, and the word of its sentence at which every item begins (0 for an item without words).
 
     Token t is of items[t]; a blank stands before it if blank[t] and if it is not the first of its sentence.
@@ -332,7 +330,7 @@ def written(forms: Texts, tokens: Numbers, items: Numbers, homes: Numbers, blank
     return Texts(text.blob, text.bounds[bounds]), begins
 
 
-def links_of(sources: Numbers, targets: Numbers, owners: Numbers) -> Texts:
+def links_of(sources: Integers, targets: Integers, owners: Integers) -> Texts:
     """Lines of links i-j."""
     width = 1 + int(max(sources.max(), targets.max()))
     pairs = [f"{i}-{j}" for i in range(width) for j in range(width)]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rampion.arrays import Ids, Offsets, ends
+from rampion.arrays import Ids, Offsets, taken
 from rampion.store.names import Names
 from rampion.store.text import Texts
 
@@ -42,9 +42,8 @@ class Tokenised:
 
     def take(self, rows: Offsets) -> Tokenised:
         """The texts at `rows`, in that order."""
-        lengths = self.lengths[rows]
-        bounds = ends(lengths)
-        words = self.words[np.arange(bounds[-1]) + np.repeat(self.bounds[:-1][rows] - bounds[:-1], lengths)]
+        places, bounds = taken(self.bounds, rows)
+        words = self.words[places]
         known, firsts = np.unique(words, return_index=True)
         order = known[np.argsort(firsts)]
         ids = np.zeros(len(self.names), np.uint32)

@@ -29,9 +29,8 @@ from rampion.decoder.text.inflection import (
     verbs,
 )  # fmt: skip
 
+from rampion.arrays import Integers
 from rampion.store.text import Texts
-
-Numbers = NDArray[np.int64]
 
 FLATNESS = 2.7  # the word of rank r has a share of 1 / (r + FLATNESS) among those that fit: Zipf's law after Mandelbrot
 COMPOUNDS = 12  # of every field so many nouns, the most frequent ones, end compounds
@@ -94,13 +93,13 @@ class Forms:
     def __call__(self, text: str) -> int:
         return self.numbers.setdefault(text, len(self.numbers))
 
-    def table(self, rows: Iterable[object]) -> Numbers:
+    def table(self, rows: Iterable[object]) -> Integers:
         """The numbers of nested lists of forms."""
         flat = np.array(list(rows), np.object_)
         return np.array([self(str(text)) for text in flat.ravel()], np.int64).reshape(flat.shape)
 
     @cached_property
-    def words(self) -> tuple[Texts, Numbers, Numbers]:
+    def words(self) -> tuple[Texts, Integers, Integers]:
         """All words, then all after a blank; the words of every form, one form after another; where each begins."""
         words: dict[str, int] = {}
         rows = [[words.setdefault(word, len(words)) for word in text.split()] for text in self.numbers]
@@ -126,11 +125,11 @@ class Urn:
         return self.names[name]
 
     @cached_property
-    def arrays(self) -> tuple[NDArray[np.float64], Numbers]:
+    def arrays(self) -> tuple[NDArray[np.float64], Integers]:
         """Where the shares of all things end, and the things."""
         return np.array(self.ends), np.array(self.things)
 
-    def draw(self, lots: Numbers, rng: np.random.Generator) -> Numbers:
+    def draw(self, lots: Integers, rng: np.random.Generator) -> Integers:
         """A thing of each lot; -1 where the lot is -1."""
         ends, things = self.arrays
         found = np.full(len(lots), -1)
@@ -164,7 +163,7 @@ class Words:
         rows = np.flatnonzero(np.isin(self.noun_fields, chosen))
         return self.urn.add(f"nouns {where}", rows[np.argsort(self.noun_ranks[rows], kind="stable")].tolist())
 
-    def _both(self, kind: str) -> tuple[Numbers, Numbers]:
+    def _both(self, kind: str) -> tuple[Integers, Integers]:
         """The German forms of a kind of words, and the English ones by synonym."""
         pairs = [sides(entry) for entry in entries(kind)]
         self.urn.add(kind, list(range(len(pairs))))

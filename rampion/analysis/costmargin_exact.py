@@ -14,13 +14,9 @@ from math import ceil, inf, log2
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rampion.arrays import Mask
+from rampion.arrays import Integers, Mask, Reals
 from rampion.errors import InputError, RecipeError, TuningError
-
-Vector = NDArray[np.float64]
-Numbers = NDArray[np.int64]
 
 EXACT = 1e-12  # the largest error of a minimum, relative to 1 or to the objective, whichever is greater
 ROUNDING = 4e-15  # a pull (of unit vectors) up to this is rounding error
@@ -32,22 +28,22 @@ SLACK = 1e-7  # the rounding error that a checked inequality may have
 class Problem:
     """Rows of (truth, alternative). A pair is a segment and one of its truths; its rows follow one another."""
 
-    differences: Vector  # [rows, features]: F(z) - F(z')
-    gaps: Vector  # Bl(z) - Bl(z'), at least 0
-    pairs: Numbers  # the number of every row's pair, ascending from 0
-    candidates: Numbers  # z', numbered through all segments
-    bounds: Numbers  # candidates of segment s: bounds[s] .. bounds[s + 1]
+    differences: Reals  # [rows, features]: F(z) - F(z')
+    gaps: Reals  # Bl(z) - Bl(z'), at least 0
+    pairs: Integers  # the number of every row's pair, ascending from 0
+    candidates: Integers  # z', numbered through all segments
+    bounds: Integers  # candidates of segment s: bounds[s] .. bounds[s + 1]
     truths: int
     l2: float
 
     @classmethod
-    def build(cls, features: Vector, gains: Vector, bounds: Numbers, truths: int, l2: float) -> Problem:
+    def build(cls, features: Reals, gains: Reals, bounds: Integers, truths: int, l2: float) -> Problem:
         """A problem whose truths are the candidates of greatest gain (in case of ties the first), in each segment."""
         if not 0 < l2 < inf:
             raise RecipeError(f"l2 is {l2}; without a regulariser there may be no unique minimum: give one above 0")
         if wrong := np.flatnonzero(~(np.isfinite(gains) & np.isfinite(features).all(axis=1))).tolist():
             raise InputError(f"candidate {wrong[0]} has a feature or a gain that is not finite: leave it out")
-        rows: list[tuple[Numbers, Numbers]] = []
+        rows: list[tuple[Integers, Integers]] = []
         for s, (first, end) in enumerate(pairwise(bounds)):
             if not 1 <= truths < end - first:
                 raise RecipeError(
@@ -61,29 +57,29 @@ class Problem:
         pairs = np.repeat(np.arange(len(rows)), [len(others) for _, others in rows])
         return cls(features[better] - features[worse], gains[better] - gains[worse], pairs, worse, bounds, truths, l2)
 
-    def psi(self, weights: Vector) -> Vector:
+    def psi(self, weights: Reals) -> Reals:
         """The loss of every row: gap * slack_+^2 (eq. 4)."""
         return np.asarray(self.gaps * self._slacks(weights) ** 2)
 
-    def slopes(self, weights: Vector) -> Vector:
+    def slopes(self, weights: Reals) -> Reals:
         """The gradient of every row's psi."""
         return np.asarray((-2 * self.gaps * self._slacks(weights))[:, np.newaxis] * self.differences)
 
-    def _slacks(self, weights: Vector) -> Vector:
+    def _slacks(self, weights: Reals) -> Reals:
         return np.maximum(1 - self.differences @ weights, 0)
 
-    def greatest(self, weights: Vector, relevant: Mask | None = None) -> Vector:
+    def greatest(self, weights: Reals, relevant: Mask | None = None) -> Reals:
         """The greatest psi of every pair over its relevant alternatives (None: over all); 0 if it has none."""
         losses = self.psi(weights)
         if relevant is not None:
             losses *= relevant[self.candidates]
         return np.asarray(np.maximum.reduceat(losses, np.searchsorted(self.pairs, np.arange(self.pairs[-1] + 1))))
 
-    def objective(self, weights: Vector, relevant: Mask | None = None) -> float:
+    def objective(self, weights: Reals, relevant: Mask | None = None) -> float:
         """Q, or the objective over the relevant alternatives only (eq. 5)."""
         return float(self.greatest(weights, relevant).mean() + self.l2 * weights @ weights)
 
-    def minimum(self, relevant: Mask | None = None) -> Vector:
+    def minimum(self, relevant: Mask | None = None) -> Reals:
         """The weights of the least objective; the dual problem certifies that its error is at most EXACT.
 
         With u = sqrt(gap) (F(z) - F(z')) and h = sqrt(gap), psi is (h - u.w)_+^2. Of n pairs then, the objective is
@@ -103,7 +99,7 @@ class Problem:
         shares = _nonnegative(system, target)
         dual = shares / (1 - needed @ shares)
         point = dual @ sides
-        weights: Vector = point[:width] / np.sqrt(self.l2)
+        weights: Reals = point[:width] / np.sqrt(self.l2)
         reached = self.objective(weights, relevant)
         above = reached - (2 * needed @ dual - point @ point)
         if not above <= EXACT * max(1.0, reached):
@@ -113,30 +109,30 @@ class Problem:
             )
         return weights
 
-    def relevant(self, weights: Vector) -> Mask:
+    def relevant(self, weights: Reals) -> Mask:
         """A mask of the candidates whose psi is the greatest of a pair (Lemma 1)."""
         mask = np.zeros(self.bounds[-1], np.bool_)
         mask[self.candidates[self.psi(weights) >= self.greatest(weights)[self.pairs] - SAME]] = True
         return mask
 
-    def worst(self, weights: Vector) -> Numbers:
+    def worst(self, weights: Reals) -> Integers:
         """Every pair's row of greatest psi, in case of ties the first."""
         found = np.flatnonzero(self.psi(weights) == self.greatest(weights)[self.pairs])
         return found[np.unique(self.pairs[found], return_index=True)[1]]
 
 
-def _nonnegative(system: Vector, target: Vector) -> Vector:
+def _nonnegative(system: Reals, target: Reals) -> Reals:
     """The x >= 0 of least ||system x - target||, by Lawson & Hanson's active set method.
 
     scipy.optimize.nnls is not used: it returned wrong answers on about one in a thousand degenerate problems, that is,
     those with equal or linearly dependent columns, which are common here.
     """
-    sizes: Vector = np.linalg.norm(system, axis=0)
-    x: Vector = np.zeros(len(sizes))
+    sizes: Reals = np.linalg.norm(system, axis=0)
+    x: Reals = np.zeros(len(sizes))
     used, barred = np.zeros((2, len(sizes)), np.bool_)
 
-    def least() -> Vector:
-        trial: Vector = np.zeros(len(x))
+    def least() -> Reals:
+        trial: Reals = np.zeros(len(x))
         trial[used] = np.linalg.lstsq(system[:, used], target, rcond=None)[0]
         return trial
 
@@ -164,7 +160,7 @@ def _nonnegative(system: Vector, target: Vector) -> Vector:
 class Round(NamedTuple):
     """The result of a round of Table X."""
 
-    weights: Vector  # the minimum of the round's objective
+    weights: Reals  # the minimum of the round's objective
     relevant: Mask  # the candidates that have been added as alternatives
     delta: float  # the least Q minus the least value of the round's objective
     distance: float  # of the weights from those of the least Q
@@ -193,9 +189,9 @@ def rounds(problem: Problem, count: int) -> list[Round]:
 class Theorem(NamedTuple):
     """How the rounds compare with the theory. A law holds where its `excess` is at most SLACK."""
 
-    delta: Vector  # of every round
-    bound: Vector  # of delta, by Theorem 1
-    excess: dict[str, Vector]  # by law: left side minus right side
+    delta: Reals  # of every round
+    bound: Reals  # of delta, by Theorem 1
+    excess: dict[str, Reals]  # by law: left side minus right side
 
     @property
     def violated(self) -> Mask:
@@ -225,7 +221,7 @@ def theorem(problem: Problem, count: int) -> Theorem:
     return Theorem(delta, bounds[""], excess)
 
 
-def _lemma_1(problem: Problem) -> Vector:
+def _lemma_1(problem: Problem) -> Reals:
     """How far the objective and the weights move if only the relevant alternatives of the minimum are kept."""
     best = problem.minimum()
     kept = problem.relevant(best)
@@ -233,14 +229,14 @@ def _lemma_1(problem: Problem) -> Vector:
     return np.array([abs(problem.objective(again, kept) - problem.objective(best)), np.linalg.norm(again - best)])
 
 
-def _recursion(before: Vector, steepest: Vector, l2: float) -> Vector:
+def _recursion(before: Reals, steepest: Reals, l2: float) -> Reals:
     """Lemma 2: max(delta / 2, delta - l2 delta^2 / (4 M^2)) of the last round's delta; delta / 2 if M is 0."""
     fall = np.full_like(before, inf)
     np.divide(l2 * before**2, 4 * steepest**2, out=fall, where=steepest > 0)
     return np.asarray(np.maximum(before / 2, before - fall))
 
 
-def _bound(problem: Problem, steepest: float, count: int) -> Vector:
+def _bound(problem: Problem, steepest: float, count: int) -> Reals:
     """Theorem 1: with A = 2 M^2 / l2, 2 A / (l - l* + 2) from the first round l* on where Q(0) / 2^l is at most A.
 
     Before l*, delta is at most Q(0) / 2^l, as in the proof of Lemma 3.

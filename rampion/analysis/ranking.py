@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rampion.arrays import Offsets, Reals
+from rampion.arrays import Offsets, Reals, span_of_each
 
 
 def ranks(bounds: Offsets, scores: Reals) -> Offsets:
@@ -17,7 +17,7 @@ def ranks(bounds: Offsets, scores: Reals) -> Offsets:
     >>> ranks(np.array([0, 3, 5]), np.array([0.5, 2.0, 0.5, 1.0, 3.0])).tolist()
     [2, 1, 3, 2, 1]
     """
-    owner = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
+    owner = span_of_each(bounds)
     order = np.lexsort((-scores, owner))
     found = np.empty(len(scores), np.int64)
     found[order] = np.arange(1, len(scores) + 1) - bounds[owner]
@@ -34,7 +34,7 @@ def reciprocal_rank(bounds: Offsets, scores: Reals, right: NDArray[np.bool_]) ->
     0.25
     """
     best = np.zeros(len(bounds) - 1)
-    owner = np.repeat(np.arange(len(best)), np.diff(bounds))
+    owner = span_of_each(bounds)
     np.maximum.at(best, owner, np.where(right, 1 / ranks(bounds, scores), 0.0))
     return float(best.mean())
 
@@ -52,7 +52,7 @@ def discounted_gain(bounds: Offsets, scores: Reals, gains: Reals) -> float:
     0.6934
     """
     size = len(bounds) - 1
-    owner = np.repeat(np.arange(size), np.diff(bounds))
+    owner = span_of_each(bounds)
     least = np.full(size, np.inf)
     np.minimum.at(least, owner, gains)
     above = gains - least[owner]

@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rampion._kernels import deal, draw
+from rampion.arrays import Reals
 from rampion.errors import InputError, RecipeError
-
-Vector = NDArray[np.float64]
 
 # Two differences this close, relative to the scores, are one difference that was summed in two orders.
 TIE = 1e-10
@@ -26,7 +25,7 @@ TIE = 1e-10
 class Scored(Protocol):
     """A metric, or any other score that is a function of sums over units."""
 
-    def scores(self, totals: NDArray[Any]) -> Vector: ...
+    def scores(self, totals: NDArray[Any]) -> Reals: ...
 
 
 class Spread(NamedTuple):
@@ -237,14 +236,14 @@ def randomisation(
     return Randomised(gain, float(reached.mean()) if exact else _p(reached), len(gains), exact)
 
 
-def _drawn(rows: Vector, samples: int, seed: int) -> Vector:
+def _drawn(rows: Reals, samples: int, seed: int) -> Reals:
     """For each sample, the sum of len(rows) rows that are drawn with replacement."""
     streams, totals = _streams(samples, seed), np.zeros((samples, rows.shape[1]))
     draw(rows, streams, np.empty(len(rows), np.int64), totals)
     return totals
 
 
-def _dealt(pools: Vector, trials: int, seed: int) -> Vector:
+def _dealt(pools: Reals, trials: int, seed: int) -> Reals:
     """For each trial, the sum of a random half of every pool."""
     segments, pool, width = pools.shape
     streams, totals = _streams(trials, seed), np.zeros((trials, width))
@@ -260,7 +259,7 @@ def _streams(trials: int, seed: int) -> NDArray[np.uint64]:
     return np.random.SeedSequence(seed).generate_state(trials, np.uint64).astype(np.uint64)
 
 
-def _every_deal(pools: Vector) -> Vector:
+def _every_deal(pools: Reals) -> Reals:
     """For each way to choose a half of every pool, the sum of the halves."""
     _, pool, width = pools.shape
     totals = np.zeros((1, width))
@@ -274,12 +273,12 @@ def _p(reached: NDArray[np.bool_]) -> float:
     return (1 + int(reached.sum())) / (1 + len(reached))
 
 
-def _bounds(resampled: Vector, level: float) -> tuple[float, float]:
+def _bounds(resampled: Reals, level: float) -> tuple[float, float]:
     low, high = np.quantile(resampled, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
 
 
-def _runs(statistics: NDArray[Any]) -> Vector:
+def _runs(statistics: NDArray[Any]) -> Reals:
     """The statistics as [runs, segments, width], in doubles, in which sums of counts are exact."""
     runs = np.asarray(statistics, np.float64)
     runs = runs[np.newaxis] if runs.ndim == 2 else runs
@@ -290,7 +289,7 @@ def _runs(statistics: NDArray[Any]) -> Vector:
     return runs
 
 
-def _paired(first: NDArray[Any], second: NDArray[Any]) -> tuple[Vector, Vector]:
+def _paired(first: NDArray[Any], second: NDArray[Any]) -> tuple[Reals, Reals]:
     one, two = _runs(first), _runs(second)
     if one.shape[1:] != two.shape[1:]:
         raise InputError(

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rampion.apps.inputs import UNSCORED, Runs, labelled, learnt_by, read_runs, references_of, weights_for
-from rampion.arrays import Reals
+from rampion.arrays import Reals, span_of_each
 from rampion.errors import InputError
 from rampion.formats import save_lists
 from rampion.formats.files import replacing
@@ -105,7 +105,7 @@ class _Ranked(NamedTuple):
 
     @classmethod
     def of(cls, lists: Candidates, scores: Reals) -> _Ranked:
-        owner = np.repeat(np.arange(len(lists)), np.diff(lists.bounds))
+        owner = span_of_each(lists.bounds)
         return cls(lists, scores, np.lexsort((-scores, owner)))
 
     @property

@@ -11,13 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rampion.analysis.significance import Interval, Scored, bootstrap
+from rampion.arrays import Reals
 from rampion.errors import InputError
 from rampion.formats import container
 from rampion.metrics import Bleu, Meteor, Wer
 from rampion.metrics.bleu import ORDER
 from rampion.schema import Row, Schema
-
-Vector = NDArray[np.float64]
 
 TRAINING = Bleu("raw", "nobp")  # one reference, no length penalty (S2.5)
 NEAR = 0.5  # a curve has settled when it stays within this many points of its final BLEU
@@ -31,11 +30,11 @@ class Mean:
     """The mean. A row is [value, 1], or the value and the number of things that it is shared by."""
 
     @staticmethod
-    def rows(values: NDArray[Any], counts: NDArray[Any] | int = 1) -> Vector:
+    def rows(values: NDArray[Any], counts: NDArray[Any] | int = 1) -> Reals:
         return np.stack([values.astype(np.float64), np.broadcast_to(counts, len(values))], axis=1)
 
-    def scores(self, totals: NDArray[Any]) -> Vector:
-        means: Vector = totals[:, 0] / totals[:, 1]
+    def scores(self, totals: NDArray[Any]) -> Reals:
+        means: Reals = totals[:, 0] / totals[:, 1]
         return means
 
 
@@ -47,10 +46,10 @@ class Settled:
     def rows(iterations: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
         return np.hstack(iterations)
 
-    def scores(self, totals: NDArray[Any]) -> Vector:
+    def scores(self, totals: NDArray[Any]) -> Reals:
         points = curves(totals)
         far = np.abs(points - points[:, -1:]) > NEAR
-        last: Vector = 1.0 + (far * np.arange(1, far.shape[1] + 1)).max(axis=1)
+        last: Reals = 1.0 + (far * np.arange(1, far.shape[1] + 1)).max(axis=1)
         return last
 
 
@@ -65,13 +64,13 @@ class Course:
 
     of: Literal["dip", "recovery", "rough"]
 
-    def scores(self, totals: NDArray[Any]) -> Vector:
+    def scores(self, totals: NDArray[Any]) -> Reals:
         points = curves(totals)
         if self.of == "rough":
-            changes: Vector = np.abs(np.diff(points, axis=1)).sum(axis=1) / max(points.shape[1] - 1, 1)
+            changes: Reals = np.abs(np.diff(points, axis=1)).sum(axis=1) / max(points.shape[1] - 1, 1)
             return changes
         lowest = points[:, min(1, points.shape[1] - 1) : EARLY].min(axis=1)
-        found: Vector = points[:, 0] - lowest if self.of == "dip" else points[:, -1] - lowest
+        found: Reals = points[:, 0] - lowest if self.of == "dip" else points[:, -1] - lowest
         return found
 
 
@@ -92,17 +91,17 @@ class Rise:
     of: Way
 
     @staticmethod
-    def rows(values: NDArray[Any]) -> Vector:
+    def rows(values: NDArray[Any]) -> Reals:
         """The rows, from an array of values [step, unit]."""
         return np.ascontiguousarray(np.concatenate([values, np.ones_like(values[:1])]).T, np.float64)
 
-    def scores(self, totals: NDArray[Any]) -> Vector:
-        points: Vector = totals[:, :-1] / totals[:, -1:]
+    def scores(self, totals: NDArray[Any]) -> Reals:
+        points: Reals = totals[:, :-1] / totals[:, -1:]
         if self.of == "early bend":
             points = points[:, : FIRST + 1]
         start, gain = points[:, :1], points[:, -1:] - points[:, :1]
         gone = np.divide(points - start, gain, out=np.zeros_like(points), where=gain != 0)
-        found: Vector
+        found: Reals
         if self.of == "overshoot":
             found = -np.diff(points[:, : FIRST + 1], axis=1).min(axis=1, initial=np.inf)
         elif self.of == "reached":
@@ -112,9 +111,9 @@ class Rise:
         return found
 
 
-def curves(totals: NDArray[Any]) -> Vector:
+def curves(totals: NDArray[Any]) -> Reals:
     """The BLEU of each iteration, from the total of such rows."""
-    points: Vector = Bleu().scores(totals.reshape(-1, 2 + 2 * ORDER)).reshape(len(totals), -1)
+    points: Reals = Bleu().scores(totals.reshape(-1, 2 + 2 * ORDER)).reshape(len(totals), -1)
     return points
 
 
@@ -171,7 +170,7 @@ class Outcome:
     """
 
     samples: Mapping[str, NDArray[Any]]
-    curves: Mapping[str, Vector] = field(default_factory=dict)
+    curves: Mapping[str, Reals] = field(default_factory=dict)
     facts: Mapping[str, object] = field(default_factory=dict)
     weights: Mapping[str, float] = field(default_factory=dict)
 
@@ -214,7 +213,7 @@ def score(run: Outcome, name: str) -> float:
     return float(MEASURES[name].score.scores(run.samples[name].sum(axis=0)[np.newaxis])[0])
 
 
-def shared(curves: Sequence[Vector]) -> Vector:
+def shared(curves: Sequence[Reals]) -> Reals:
     """The curves cut to the length of the shortest, [runs, iterations]."""
     return np.stack([curve[: min(map(len, curves))] for curve in curves])
 

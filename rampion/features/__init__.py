@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rampion.arrays import Reals
+from rampion.arrays import Reals, span_of_each
 from rampion.errors import InputError, meant
 from rampion.features import words
 from rampion.metrics import metric
@@ -217,7 +217,7 @@ def _of_sources(name: str, function: Callable[[Texts, list[str]], Reals]) -> Cal
     def make(given: Given, option: str, by: str) -> Columns:
         if given.source is None:
             raise InputError(f"the feature {name!r} needs the sources; give them with --source, a line a segment")
-        owner = np.repeat(np.arange(len(given.lists)), np.diff(given.lists.bounds))
+        owner = span_of_each(given.lists.bounds)
         return {name: function(given.lists.texts, [given.source[s] for s in owner.tolist()])}
 
     return make

@@ -25,13 +25,11 @@ from contextlib import contextmanager
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rampion.arrays import Array
 from rampion.errors import InputError, StoreError
 from rampion.formats.files import FilePath, replacing
 from rampion.schema import Schema
-
-Array = NDArray[Any]
 
 NAME, VERSION = b"\x89RAMPIO", 1
 _START, _ALIGN, _DIMENSIONS = struct.Struct("<7sBII"), 64, 8

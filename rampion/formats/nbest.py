@@ -12,15 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rampion import _kernels
-from rampion.arrays import Reals, ends
+from rampion.arrays import Offsets, Reals, ends, span_of_each
 from rampion.errors import FormatError, InputError
 from rampion.formats.files import FilePath, Skipped, line_blocks, newlines, not_utf8, replacing, shown
 from rampion.store.groups import Group, grouped, groups_of
 from rampion.store.names import Labels
 from rampion.store.rows import Rows
 from rampion.store.text import Texts
-
-Spans = NDArray[np.int64]
 
 _PLACE, _ID, _TEXT, _NOTE, _SEGMENT, _ENTRIES = 0, 1, 3, 5, 7, 8  # columns of spans; ends stand behind ID, TEXT, NOTE
 _POSITION, _LINES, _WHERE = 0, 1, 2  # cells of state
@@ -100,8 +98,8 @@ class _Reader:
             shown_here = found[0].decode(errors="replace")[:60]
             raise self._error(block, 0, f"{shown_here!r} are several features; write blanks between them")
 
-    def _parse(self, block: bytes) -> tuple[Spans, Reals, NDArray[np.uint32], Reals, list[tuple[int, FormatError]]]:
-        """Spans, totals, slots and values of the good lines; places and sentences of the bad ones."""
+    def _parse(self, block: bytes) -> tuple[Offsets, Reals, NDArray[np.uint32], Reals, list[tuple[int, FormatError]]]:
+        """Offsets, totals, slots and values of the good lines; places and sentences of the bad ones."""
         data, room = np.frombuffer(block, np.uint8), len(block) // 2 + 2
         count = min(newlines(block), len(block) // _SHORTEST + 1)
         spans, scores = np.empty((count, 9), np.int64), np.empty(count)
@@ -131,7 +129,7 @@ class _Reader:
         entries = int(spans[count - 1, _ENTRIES]) if count else 0
         return spans[:count], scores[:count], slots[:entries], values[:entries], bad
 
-    def _in_order(self, block: bytes, spans: Spans) -> NDArray[np.bool_]:
+    def _in_order(self, block: bytes, spans: Offsets) -> NDArray[np.bool_]:
         """Which lines to keep: those of segments that come back after they ended are bad lines."""
         keep = np.ones(len(spans), np.bool_)
         starts = np.flatnonzero(np.diff(spans[:, _SEGMENT], prepend=-1))
@@ -153,7 +151,7 @@ class _Reader:
         return keep
 
     def _rows(
-        self, block: bytes, spans: Spans, scores: Reals, sizes: Spans, slots: NDArray[np.uint32], values: Reals
+        self, block: bytes, spans: Offsets, scores: Reals, sizes: Offsets, slots: NDArray[np.uint32], values: Reals
     ) -> Rows:
         starts = np.flatnonzero(np.diff(spans[:, _SEGMENT], prepend=-1))
         ids, owners = self.labels.slot_ids[slots], np.repeat(np.arange(len(sizes)), sizes)
@@ -172,7 +170,7 @@ class _Reader:
         )
 
     def _columns(
-        self, block: bytes, spans: Spans, owners: NDArray[np.int64], slots: NDArray[np.uint32], values: Reals
+        self, block: bytes, spans: Offsets, owners: NDArray[np.int64], slots: NDArray[np.uint32], values: Reals
     ) -> dict[str, Reals]:
         """One column per metric; a candidate may lack its value."""
         columns: dict[str, Reals] = {}
@@ -215,7 +213,7 @@ def _undecodable(block: bytes) -> Iterator[tuple[int, UnicodeDecodeError]]:
             place += len(line)
 
 
-def _cut(block: bytes, spans: Spans, column: int) -> Texts:
+def _cut(block: bytes, spans: Offsets, column: int) -> Texts:
     blob, bounds = np.empty(np.diff(spans[:, column : column + 2]).sum(), np.uint8), np.empty(len(spans) + 1, np.int64)
     _kernels.cut(np.frombuffer(block, np.uint8), spans, column, blob, bounds)
     return Texts(blob, bounds)
@@ -311,7 +309,7 @@ def _written(rows: Rows, heads: Texts) -> bytes:
         owners, ids, values = owners[order], ids[order], values[order]
         counts = np.bincount(owners, minlength=n)
     spelt, numerals = _numerals(values)
-    segments = np.repeat(np.arange(len(rows.segments)), np.diff(rows.bounds))
+    segments = span_of_each(rows.bounds)
     _check_all(rows)
     marks = Texts.from_strings([*(f" {Labels.METRIC}{name}=" for name in extra), " |||", " ||| "])
     bars, first_numeral = len(heads) + len(extra), len(heads) + len(marks)

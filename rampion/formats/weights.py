@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rampion import _kernels
-from rampion.arrays import ends
+from rampion.arrays import Array, ends
 from rampion.errors import FormatError, InputError, StoreError
 from rampion.formats import configs, container
 from rampion.formats.files import FilePath, head, newlines, not_utf8, replacing, shown
@@ -48,7 +48,7 @@ def write(path: FilePath, weights: Weights) -> None:
     """Write text, or the binary form if the name ends in .bin."""
     if Path(path).suffix == ".bin":
         names = weights.features.names
-        arrays: dict[str, container.Array] = {"blob": names.blob, "bounds": names.bounds, "values": weights.vector}
+        arrays: dict[str, Array] = {"blob": names.blob, "bounds": names.bounds, "values": weights.vector}
         system = {"of": weights.system} if weights.system else {}
         container.write(path, SCHEMA.kind, arrays, {"width": weights.features.width, **system})
         return

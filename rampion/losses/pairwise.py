@@ -6,15 +6,12 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rampion import _kernels
-from rampion.arrays import Reals
+from rampion.arrays import Integers, Reals
 from rampion.errors import RecipeError
 from rampion.metrics.judging import Stakes
 from rampion.protocols import Loss
-
-Picks = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,8 +22,8 @@ class Drawn(Loss):
     of equal features adds a constant, and has no gradient.
     """
 
-    better: Picks
-    worse: Picks
+    better: Integers
+    worse: Integers
     weights: Reals | None = None  # of pairs: those of their segments
     smooth = True
 

@@ -13,14 +13,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rampion.arrays import Reals
 from rampion.metrics.base import NO_COLUMNS, Columns, Metric
 from rampion.metrics.tokens import Tokeniser, Tokens, check, matches, reference_count, rounds, tokenised, totals, words
 from rampion.store.names import Names
 from rampion.store.text import References, Texts
 
 ORDER = 4
-
-Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +89,10 @@ class Bleu(Metric):
             rows[:, -1] = _nearest(lengths, references, bounds, 0)
         return rows
 
-    def scores(self, totals: NDArray[Any]) -> Vector:
+    def scores(self, totals: NDArray[Any]) -> Reals:
         return 100.0 * _values(totals, "exp", "clipped")
 
-    def segments(self, statistics: NDArray[Any]) -> Vector:
+    def segments(self, statistics: NDArray[Any]) -> Reals:
         values = _values(statistics, self.smoothing, self.brevity)
         return values * statistics[:, -1] if self.scaled else values
 
@@ -125,13 +124,13 @@ def _nearest(
     return best
 
 
-def _means(lengths: NDArray[np.int64], references: References) -> Vector:
+def _means(lengths: NDArray[np.int64], references: References) -> Reals:
     """The mean length of the references of every segment."""
     sums = np.add.reduceat(lengths, references.bounds[:-1]) if len(lengths) else lengths
     return sums / np.diff(references.bounds)
 
 
-def _values(statistics: NDArray[Any], smoothing: str, brevity: str) -> Vector:
+def _values(statistics: NDArray[Any], smoothing: str, brevity: str) -> Reals:
     """Brevity penalty times the geometric mean of the precisions; 0 for an empty candidate."""
     c, r, *counts = statistics.T.astype(np.float64)
     m, t = np.array(counts[:ORDER]), np.array(counts[ORDER : 2 * ORDER])
@@ -140,36 +139,36 @@ def _values(statistics: NDArray[Any], smoothing: str, brevity: str) -> Vector:
     return np.where(c > 0, values, 0.0)
 
 
-def _mean(p: Vector) -> Vector:
+def _mean(p: Reals) -> Reals:
     """The geometric mean of four; square roots are the same bits on every machine."""
-    mean: Vector = np.sqrt(np.sqrt(p[0] * p[1] * p[2] * p[3]))
+    mean: Reals = np.sqrt(np.sqrt(p[0] * p[1] * p[2] * p[3]))
     return mean
 
 
-def _raw(m: Vector, t: Vector) -> Vector:
+def _raw(m: Reals, t: Reals) -> Reals:
     return _mean(m / np.maximum(t, 1))
 
 
-def _lin_och(m: Vector, t: Vector) -> Vector:
+def _lin_och(m: Reals, t: Reals) -> Reals:
     """Adds one from order two on (Lin & Och 2004)."""
     one = np.array([[0.0], [1.0], [1.0], [1.0]])
     return _mean((m + one) / (t + one))
 
 
-def _moses(m: Vector, t: Vector) -> Vector:
+def _moses(m: Reals, t: Reals) -> Reals:
     """Adds one to all orders."""
     return _mean((m + 1) / (t + 1))
 
 
-def _floor(m: Vector, t: Vector) -> Vector:
+def _floor(m: Reals, t: Reals) -> Reals:
     """0.01 in place of zero matches; orders without n-grams do not count."""
     orders = np.maximum((t > 0).sum(axis=0), 1)
     product = np.prod(np.where(t > 0, np.where(m > 0, m, 0.01) / np.maximum(t, 1), 1.0), axis=0)
-    mean: Vector = product ** (1 / orders)
+    mean: Reals = product ** (1 / orders)
     return mean
 
 
-def _exp(m: Vector, t: Vector) -> Vector:
+def _exp(m: Reals, t: Reals) -> Reals:
     """1/2, 1/4, ... match for successive orders without any (mteval-v13a, sacrebleu); 0 if no order has one."""
     if m.all():
         return _mean(m / t)
@@ -177,7 +176,7 @@ def _exp(m: Vector, t: Vector) -> Vector:
     return np.where(m[0] > 0, _mean(np.where(m > 0, m, halved) / np.maximum(t, 1) * (t > 0)), 0.0)
 
 
-def _he_deng(m: Vector, t: Vector) -> Vector:
+def _he_deng(m: Reals, t: Reals) -> Reals:
     """Orders three and four lean on p[n - 1]^2 / p[n - 2] as if it had been seen five times (He & Deng 2012, S2.4)."""
     weight = 5.0
     p = m / np.maximum(t, 1)
@@ -186,7 +185,7 @@ def _he_deng(m: Vector, t: Vector) -> Vector:
     return np.where(m[1] > 0, _mean(p), 0.0)
 
 
-SMOOTHINGS: dict[str, Callable[[Vector, Vector], Vector]] = {
+SMOOTHINGS: dict[str, Callable[[Reals, Reals], Reals]] = {
     "lin-och": _lin_och,
     "moses": _moses,
     "floor": _floor,
@@ -195,7 +194,7 @@ SMOOTHINGS: dict[str, Callable[[Vector, Vector], Vector]] = {
     "raw": _raw,
 }
 
-BREVITIES: dict[str, Callable[[Vector, Vector], Vector]] = {
+BREVITIES: dict[str, Callable[[Reals, Reals], Reals]] = {
     "clipped": lambda c, r: np.exp(np.minimum(1 - r / c, 0)),
     "unclipped": lambda c, r: np.exp(1 - r / c),
     "bp+1": lambda c, r: np.exp(np.minimum(1 - (r + 1) / c, 0)),

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rampion import _kernels
-from rampion.arrays import Offsets, Reals, ends
+from rampion.arrays import Offsets, Reals, ends, span_of_each
 from rampion.errors import InputError
 from rampion.metrics.base import Metric
 from rampion.metrics.bleu import Bleu, tokens_of
@@ -146,7 +146,7 @@ def votes(candidates: Candidates, answers: list[str | None], weights: Reals | No
     shares = _shares(candidates, weights)
     given = np.array([answer is not None for answer in answers], bool)
     known = {answer: number for number, answer in enumerate(dict.fromkeys(answers))}
-    owner = np.repeat(np.arange(len(candidates)), np.diff(candidates.bounds))
+    owner = span_of_each(candidates.bounds)
     keys = owner * len(known) + np.array([known[answer] for answer in answers], np.int64)
     _, row = np.unique(keys, return_inverse=True)
     return np.where(given, np.bincount(row, shares)[row] if len(row) else 0.0, 0.0)
@@ -285,7 +285,7 @@ def _fill(
     threads: int | None,
 ) -> Reals:
     """Fill what a kernel finds for every text, a part of the lists on each thread."""
-    sizes = np.diff(np.concatenate([[0], np.cumsum(grams, dtype=np.int64)])[segments])
+    sizes = np.diff(ends(grams)[segments])
     cuts = np.unique([0, *np.flatnonzero(np.diff(np.cumsum(sizes) // GRAMS)) + 1, len(sizes)])
 
     def fill(span: tuple[int, int]) -> None:

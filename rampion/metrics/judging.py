@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rampion.arrays import Reals
+from rampion.arrays import Reals, span_of_each, taken
 from rampion.errors import InputError
 from rampion.metrics.base import Metric
 from rampion.metrics.column import reads_columns
@@ -109,9 +109,7 @@ class Batch:
     def among(self, segments: NDArray[np.int64]) -> Self:
         """Some segments only, in this order."""
         candidates = self.candidates[segments]
-        lengths = np.diff(self.stakes.bounds)[segments]
-        firsts = self.stakes.bounds[:-1][segments] - candidates.bounds[:-1]
-        rows = np.arange(candidates.size) + np.repeat(firsts, lengths)
+        rows, _ = taken(self.stakes.bounds, segments)
         weights = None if self.stakes.weights is None else self.stakes.weights[segments]
         stakes = Stakes(candidates.bounds, self.stakes.costs[rows], self.stakes.reached[rows], weights)
         offset = None if self.offset is None else self.offset[rows]
@@ -201,7 +199,7 @@ def _reached(candidates: Candidates, references: References) -> NDArray[np.bool_
     if REACHED in candidates.metrics:
         return np.asarray(candidates.metrics[REACHED] > 0)
     reached = np.zeros(candidates.size, bool)
-    lengths, owner = np.diff(candidates.texts.bounds), np.repeat(np.arange(len(references)), np.diff(candidates.bounds))
+    lengths, owner = np.diff(candidates.texts.bounds), span_of_each(candidates.bounds)
     wanted = np.diff(references.texts.bounds)
     for r in range(int(np.diff(references.bounds).max(initial=0))):
         rows = np.minimum(references.bounds[:-1] + r, references.bounds[1:] - 1)[owner]

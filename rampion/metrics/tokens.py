@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rampion import _kernels
+from rampion.arrays import ends
 from rampion.errors import InputError
 from rampion.store.names import Names
 from rampion.store.text import References, Texts
@@ -40,8 +41,7 @@ def characters(texts: Texts, segments: NDArray[np.int64]) -> Tokens:
     """The code points of every text, without its white space."""
     blank = _blanks(texts)
     kept = blank.blob != ord(" ")
-    starts = np.zeros(len(kept) + 1, np.int64)
-    np.cumsum(kept & (blank.blob & 0xC0 != 0x80), out=starts[1:])  # 10xxxxxx continues a code point
+    starts = ends(kept & (blank.blob & 0xC0 != 0x80))  # 10xxxxxx continues a code point
     ids = np.frombuffer(blank.blob[kept].tobytes().decode().encode("utf-32-le"), "<u4")
     return Tokens(ids.astype(np.uint32), starts[blank.bounds], segments)
 

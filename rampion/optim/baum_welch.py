@@ -15,7 +15,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rampion.arrays import Offsets, Reals, covers, ends
+from rampion.arrays import Offsets, Reals, covers, ends, span_of_each
 from rampion.errors import InputError, RecipeError
 from rampion.metrics.judging import Batch
 from rampion.protocols import Loss, Solver, Watch
@@ -80,7 +80,7 @@ class Table:
     @property
     def rows(self) -> Offsets:
         """The row of every entry."""
-        return np.repeat(np.arange(len(self.bounds) - 1), np.diff(self.bounds))
+        return span_of_each(self.bounds)
 
 
 class Grown(NamedTuple):

@@ -11,17 +11,15 @@ from functools import partial
 from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rampion import _kernels
-from rampion.arrays import Reals
+from rampion.arrays import Integers, Reals
 from rampion.errors import RecipeError
 from rampion.losses.contrast import MODEL, Contrast, Pinned, Sided
 from rampion.metrics.judging import Batch
 from rampion.protocols import Loss, Pace, Solver, Update, Watch
 from rampion.store.lists import Scratch
 
-Order = NDArray[np.int64]
 Steps = tuple[float, float, float]  # cap, curvature, decay
 S = TypeVar("S", bound=Solver[Any, Any])
 
@@ -91,7 +89,7 @@ class Descent(Solver[Batch, Reals]):
         shuffle = np.random.default_rng(self.seed or 0)
         pace = cap, curvature, decay
 
-        def visit(order: Order, movement: Reals, pace: Steps) -> None:
+        def visit(order: Integers, movement: Reals, pace: Steps) -> None:
             _kernels.epoch(lists, order, up, down, pace, origin, movement, total, work)
 
         def height(movement: Reals) -> float:
@@ -130,7 +128,7 @@ class Descent(Solver[Batch, Reals]):
         return weights
 
 
-def visits(order: Order, weights: Reals | None, random: np.random.Generator) -> Order:
+def visits(order: Integers, weights: Reals | None, random: np.random.Generator) -> Integers:
     """An epoch's visits: a segment of weight 2 is visited twice in succession, one of 2.5 twice or three times."""
     if weights is None:
         return order

@@ -16,14 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rampion.arrays import Reals
+from rampion.arrays import Integers, Reals, ends, rank_in_span, span_of_each
 from rampion.losses.contrast import FEAR, HOPE, MODEL, ORACLE
 from rampion.metrics import Metric
 from rampion.metrics.judging import Batch
 from rampion.report.markup import Markup, Section, number, section, table, tag
 from rampion.store.text import References
-
-Rows = NDArray[np.int64]
 
 ROLES = {"prediction": MODEL, "hope": HOPE, "fear": FEAR, "oracle": ORACLE}
 START, CHOSEN = "start", "chosen"  # names of rounds
@@ -53,8 +51,8 @@ class Looks:
 
     judged: Judged
     scores: Reals
-    picks: Rows
-    segments: Rows
+    picks: Integers
+    segments: Integers
 
     @classmethod
     def at(cls, judged: Judged) -> Looks:
@@ -137,7 +135,7 @@ def _packed(looks: Looks, limit: int) -> dict[str, Any]:
     batch, names = judged.batch, judged.batch.candidates.segments
     sources = batch.candidates.of_segments("source")
     spans = [_kept(looks, s, limit) for s in range(len(segments))]
-    bounds = np.concatenate([[0], np.cumsum([len(span) for span in spans])])
+    bounds = ends([len(span) for span in spans])
     kept = np.concatenate(spans) if spans else np.zeros(0, np.int64)
     local = np.stack([np.searchsorted(span, looks.picks[:, :, s]) for s, span in enumerate(spans)], axis=2)
     scores, lows, spread = _levels(looks.scores[:, kept], bounds)
@@ -162,7 +160,7 @@ def _packed(looks: Looks, limit: int) -> dict[str, Any]:
     }
 
 
-def _kept(looks: Looks, s: int, limit: int) -> Rows:
+def _kept(looks: Looks, s: int, limit: int) -> Integers:
     """The candidates of a list to show: those that any round marks, and others at equal distances, in order."""
     bounds, segment = looks.judged.batch.stakes.bounds, looks.segments[s]
     start, end = int(bounds[segment]), int(bounds[segment + 1])
@@ -172,7 +170,7 @@ def _kept(looks: Looks, s: int, limit: int) -> Rows:
     return np.sort(np.concatenate([marked, others[np.arange(room) * len(others) // max(room, 1)]]))
 
 
-def _levels(scores: Reals, bounds: Rows) -> tuple[Reals, Reals, Reals]:
+def _levels(scores: Reals, bounds: Integers) -> tuple[Reals, Reals, Reals]:
     """Scores as STEPS levels between the least and the greatest of each list and round."""
     lows = np.minimum.reduceat(scores, bounds[:-1], axis=1)
     spread = np.maximum.reduceat(scores, bounds[:-1], axis=1) - lows
@@ -192,23 +190,21 @@ def levels(bends: NDArray[np.uint16]) -> NDArray[np.uint16]:
     return bends.cumsum(axis=0, dtype=np.uint16).cumsum(axis=0, dtype=np.uint16)
 
 
-def _moved(judged: Judged, kept: Rows, bounds: Rows, segments: Rows) -> dict[str, Any]:
+def _moved(judged: Judged, kept: Integers, bounds: Integers, segments: Integers) -> dict[str, Any]:
     """Each candidate's features that changed its score most over the rounds; with one round, the largest terms."""
     vectors = np.stack(list(judged.weights.values()))
     reach = np.ptp(vectors, axis=0) if len(vectors) > 1 else np.abs(vectors[0])
     candidates = judged.batch.candidates
     rows = candidates.take(kept, bounds, candidates.segments.take(segments)).rows()
-    owners = np.repeat(np.arange(len(kept)), np.diff(rows.entry_bounds))
+    owners = span_of_each(rows.entry_bounds)
     strength = reach[rows.ids] * np.abs(rows.values)
     order = np.lexsort((-strength, owners))
-    place = np.arange(len(order)) - np.repeat(rows.entry_bounds[:-1], np.diff(rows.entry_bounds))
-    order = order[(place < FEATURES) & (strength[order] > 0)]
+    order = order[(rank_in_span(rows.entry_bounds) < FEATURES) & (strength[order] > 0)]
     used, entries = np.unique(rows.ids[order], return_inverse=True)
-    ends = np.cumsum(np.bincount(owners[order], minlength=len(kept)))
     return {
         "features": _json(list(candidates.features.names.take(used.astype(np.int64)))),
         "weights": _array(vectors[:, used], "Float32"),
-        "entryBounds": _array(np.concatenate([[0], ends]), "Uint32"),
+        "entryBounds": _array(ends(np.bincount(owners[order], minlength=len(kept))), "Uint32"),
         "entries": _array(entries, "Uint32"),
         "values": _array(rows.values[order], "Float32"),
     }

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from rampion.arrays import Ids, Reals, Singles, ends
+from rampion.arrays import Ids, Reals, Singles, ends, span_of_each
 from rampion.losses.ranking import PackedLoss
 from rampion.sets.files import TRUTHS
 from rampion.sets.packed import Fresh, Slabs
@@ -89,7 +89,7 @@ class Packing:
         for name, weight in self.own.items():
             scores += weight * records.values[:, self.names.index(name)]
         if len(foreign):
-            owners = np.repeat(np.arange(len(scores)), np.diff(records.id_bounds))
+            owners = span_of_each(records.id_bounds)
             scores += np.bincount(owners, foreign[records.ids], len(scores))
         return scores
 
@@ -116,7 +116,7 @@ class Packed:
 
 def leading(records: Records) -> Records:
     """Of every segment the first of those that gain most."""
-    segments = np.repeat(np.arange(len(records.bounds) - 1), np.diff(records.bounds))
+    segments = span_of_each(records.bounds)
     order = np.lexsort((-records.gains, segments))  # stable
     kept = np.zeros(len(order), bool)
     kept[order[records.bounds[:-1][np.diff(records.bounds) > 0]]] = True

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rampion import _kernels
-from rampion.arrays import Index, Offsets, Reals, Selection, ends, place, places_of
+from rampion.arrays import Index, Offsets, Reals, Selection, ends, place, places_of, rank_in_span, span_of_each, taken
 from rampion.errors import InputError, InputWarning
 from rampion.store.coded import Coded
 from rampion.store.columns import Columns
@@ -359,7 +359,7 @@ class Candidates(Stored, Sequence[Segment]):
         >>> lists.rank().tolist()
         [0, 1, 0, 1]
         """
-        return np.arange(self.size) - np.repeat(self.bounds[:-1], np.diff(self.bounds))
+        return rank_in_span(self.bounds)
 
     # Weights meet features in the next two functions only.
 
@@ -533,7 +533,7 @@ class Candidates(Stored, Sequence[Segment]):
         >>> lists.sorted_by(np.array([0.0, 1.0, 1.0, 0.0]))[0].texts
         ['the cat sat', 'a cat sits']
         """
-        owner = np.repeat(np.arange(len(self)), np.diff(self.bounds))
+        owner = span_of_each(self.bounds)
         order = np.lexsort((np.arange(self.size), -scores, owner))
         return self._with(
             lists=self.lists.reordered(order),
@@ -610,10 +610,7 @@ class Candidates(Stored, Sequence[Segment]):
         if isinstance(segments, int | np.integer):
             return Segment(self, place(segments, len(self)))
         chosen = places_of(segments[0] if isinstance(segments, tuple) else segments, len(self))
-        lengths = np.diff(self.bounds)[chosen]
-        bounds = ends(lengths)
-        picks = np.arange(bounds[-1]) + np.repeat(self.bounds[:-1][chosen] - bounds[:-1], lengths)
-        return self.take(picks, bounds, self.segments.take(chosen))
+        return self.take(*taken(self.bounds, chosen), self.segments.take(chosen))
 
     def __iter__(self) -> Iterator[Segment]:
         return (Segment(self, s) for s in range(len(self)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rampion.arrays import Offsets, Reals
+from rampion.arrays import Offsets, Reals, span_of_each, taken
 from rampion.store.lists import PIECE, Lists
 from rampion.store.names import Names
 from rampion.store.text import Texts
@@ -18,7 +18,7 @@ def first_of_equals(
 
     Equal candidates have equal scores under any weights, so those under random ones leave only likely pairs to compare.
     """
-    owner = np.repeat(np.arange(len(lists.bounds) - 1), np.diff(lists.bounds))
+    owner = span_of_each(lists.bounds)
     words = Names().intern_all(_single_spaced(texts)) + len(texts) * owner
     order = np.lexsort((scores, words))
     opens = np.ones(len(texts), bool)
@@ -56,14 +56,9 @@ def _same_features(lists: Lists, left: Offsets, right: Offsets, owner: Offsets) 
     same &= counts[left] == counts[right]
     filled = np.flatnonzero(same & (counts[left] > 0))
     for some in np.array_split(filled, 1 + counts[left[filled]].sum() // PIECE):
-        lengths = counts[left[some]]
-        begins = np.cumsum(lengths) - lengths
-        here, there = (
-            np.arange(lengths.sum()) + np.repeat(lists.entry_bounds[side[some]] - begins, lengths)
-            for side in (left, right)
-        )
+        (here, bounds), (there, _) = (taken(lists.entry_bounds, side[some]) for side in (left, right))
         alike = lists.entries[here] == lists.entries[there]
         if len(lists.values):
             alike &= lists.values[here] == lists.values[there]
-        same[some] = np.logical_and.reduceat(alike, begins) if len(some) else True
+        same[some] = np.logical_and.reduceat(alike, bounds[:-1]) if len(some) else True
     return same

@@ -16,7 +16,7 @@ from rampion.store.coded import Coded
 from rampion.store.columns import GUESSED, INDEX
 from rampion.store.names import Names
 from rampion.store.rows import Rows
-from rampion.store.text import Texts
+from rampion.store.text import Texts, blank
 
 
 class Frame:
@@ -112,7 +112,7 @@ def rows_of_frame(
         ids=np.tile(ids, count).astype(np.uint32),
         values=np.stack(cells, axis=1).ravel() if cells else np.zeros(0),
         scores=table.numbers(score)[order] if score else np.full(count, np.nan),
-        notes=Texts.from_strings([""] * count),
+        notes=blank(count),
         metrics={name: table.numbers(name)[order] for name in metrics},
         fields={role: Coded.from_strings(table.shown(name)).take(order) for role, name in fields.items()},
     )

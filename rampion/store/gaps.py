@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rampion.arrays import Offsets, Reals, ends
+from rampion.arrays import Offsets, Reals, ends, span_of_each
 from rampion.errors import InputError
 from rampion.store.lists import LARGEST_COUNT
 from rampion.store.names import Names
@@ -154,7 +154,7 @@ def _columns(rows: Rows, gapped: NDArray[np.int64], wanted: NDArray[np.bool_]) -
     """The gapped features of every candidate: NaN where one is missing, 0 where a sparse one is absent."""
     places = np.full(int(max(gapped.max(), rows.ids.max(initial=0))) + 1, -1)
     places[gapped] = np.arange(len(gapped))
-    owners, at = np.repeat(np.arange(len(rows.texts)), np.diff(rows.entry_bounds)), places[rows.ids]
+    owners, at = span_of_each(rows.entry_bounds), places[rows.ids]
     columns = np.where(wanted, np.nan, 0.0) * np.ones((len(rows.texts), 1))
     columns[owners[at >= 0], at[at >= 0]] = rows.values[at >= 0]
     return columns
@@ -162,7 +162,7 @@ def _columns(rows: Rows, gapped: NDArray[np.int64], wanted: NDArray[np.bool_]) -
 
 def _with_means(bounds: Offsets, column: Reals, lowest: Reals, means: Reals) -> Reals:
     column = np.where(np.isneginf(column), lowest, column)
-    holes, owner = np.isnan(column), np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
+    holes, owner = np.isnan(column), span_of_each(bounds)
     sums, counts = np.zeros((len(bounds) - 1, column.shape[1])), np.zeros((len(bounds) - 1, column.shape[1]))
     np.add.at(sums, owner, np.where(holes, 0.0, column))
     np.add.at(counts, owner, ~holes)
@@ -175,7 +175,7 @@ def _replaced(
 ) -> Rows:
     """The rows with these values of the gapped features, and with their marks."""
     n, kept = len(rows.texts), ~np.isin(rows.ids, gapped)
-    owners = [np.repeat(np.arange(n), np.diff(rows.entry_bounds))[kept], np.repeat(np.arange(n), len(gapped))]
+    owners = [span_of_each(rows.entry_bounds)[kept], np.repeat(np.arange(n), len(gapped))]
     ids: list[NDArray[np.integer[Any]]] = [rows.ids[kept], np.tile(gapped, n)]
     values = [rows.values[kept], column.ravel()]
     for place, mark in marks.items():

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from rampion.arrays import span_of_each
 from rampion.errors import InputError
 from rampion.store.names import Labels
 from rampion.store.rows import Rows
@@ -32,7 +33,7 @@ def groups_of(names: Texts) -> list[Group]:
 
 def grouped(rows: Rows, groups: list[Group]) -> Iterator[list[tuple[str, list[float]]]]:
     """Each candidate's labels with their values, in feature order; what is missing from a group that is there is 0."""
-    owners = np.repeat(np.arange(len(rows.scores)), np.diff(rows.entry_bounds))
+    owners = span_of_each(rows.entry_bounds)
     order = np.lexsort((rows.ids, owners))
     ids, values, bounds = rows.ids[order].tolist(), rows.values[order].tolist(), rows.entry_bounds.tolist()
     for start, end in pairwise(bounds):

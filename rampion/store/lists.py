@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rampion.arrays import Ids, Offsets, Reals, ends
+from rampion.arrays import Ids, Offsets, Reals, ends, taken
 from rampion.schema import Found, Row, below, bounds, pieces, reals, rising
 
 PIECE = 1 << 22  # entries compared at a time
@@ -94,9 +94,7 @@ class Lists(NamedTuple):
         (heads, strides), dense = self.columns(), np.empty_like(self.dense)
         for f in range(self.width):
             dense[heads + f * strides] = self.dense[heads[order] + f * strides]
-        counts = np.diff(self.entry_bounds)[order]
-        entry_bounds = ends(counts)
-        places = np.arange(len(self.entries)) + np.repeat(self.entry_bounds[order] - entry_bounds[:-1], counts)
+        places, entry_bounds = taken(self.entry_bounds, order)
         return self._replace(
             dense=dense,
             entries=self.entries[places],

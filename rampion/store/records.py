@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rampion.arrays import ends
+from rampion.arrays import ends, span_of_each, taken
 from rampion.errors import InputError, meant
 from rampion.store import gaps, shapes
 from rampion.store.coded import Coded
@@ -411,7 +411,7 @@ class Builder:
         self.order = np.argsort(owners, kind="stable")
         rows = _in_order(rows, owners, self.order)
         for role in {"weight", "group"} & rows.fields.keys():
-            codes, owners = rows.fields[role].codes, np.repeat(np.arange(len(rows.segments)), np.diff(rows.bounds))
+            codes, owners = rows.fields[role].codes, span_of_each(rows.bounds)
             for i in np.flatnonzero(codes != codes[rows.bounds[owners]])[:1].tolist():
                 column = next((name for name, one in (self.guesses | self.given).items() if one == role), role)
                 other = f", or keep the column as it is: --columns keep={column}" if role == "group" else ""
@@ -570,9 +570,7 @@ def _in_order(rows: Rows, owners: NDArray[np.int64], order: NDArray[np.int64]) -
     """The candidates of every segment together, in the order in which the segments appeared."""
     if (owners[1:] >= owners[:-1]).all():
         return rows
-    counts = np.diff(rows.entry_bounds)[order]
-    entry_bounds = ends(counts)
-    places = np.arange(len(rows.ids)) + np.repeat(rows.entry_bounds[order] - entry_bounds[:-1], counts)
+    places, entry_bounds = taken(rows.entry_bounds, order)
     return rows._replace(
         texts=rows.texts.take(order),
         entry_bounds=entry_bounds,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rampion.arrays import Ids, Offsets, Reals, chained, ends
+from rampion.arrays import Ids, Offsets, Reals, chained, ends, span_of_each
 from rampion.store.coded import Fields, joined
 from rampion.store.lists import Lists
 from rampion.store.text import Texts
@@ -53,7 +53,7 @@ def flattened(lists: Lists) -> tuple[Offsets, Ids, Reals]:
 def widened(rows: Rows, cells: Reals, first: int) -> Rows:
     """The rows with more features: those of row i are cells[i], under the ids from `first` on."""
     size, more = cells.shape
-    old = np.arange(len(rows.ids)) + more * np.repeat(np.arange(size), np.diff(rows.entry_bounds))
+    old = np.arange(len(rows.ids)) + more * span_of_each(rows.entry_bounds)
     entry_bounds = rows.entry_bounds + more * np.arange(size + 1)
     new = entry_bounds[1:, None] - more + np.arange(more)
     ids, values = np.empty(entry_bounds[-1], np.uint32), np.empty(entry_bounds[-1])

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rampion import _kernels
-from rampion.arrays import Index, Selection, place, places_of
+from rampion.arrays import Index, Selection, chained, ends, place, places_of, taken
 from rampion.errors import InputError
 
 
@@ -61,9 +61,7 @@ class Texts(Sequence[str]):
         ['a', 'b c']
         """
         encoded = [string.encode() for string in strings]
-        bounds = np.zeros(len(encoded) + 1, np.int64)
-        np.cumsum([len(piece) for piece in encoded], out=bounds[1:])
-        return cls(np.frombuffer(b"".join(encoded), np.uint8), bounds)
+        return cls(np.frombuffer(b"".join(encoded), np.uint8), ends([len(piece) for piece in encoded]))
 
     @property
     def arrays(self) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
@@ -183,12 +181,8 @@ class Texts(Sequence[str]):
         >>> list(rampion.Texts.join([one, two]))
         ['a', 'b', 'c']
         """
-        lengths = [np.diff(part.bounds) for part in parts]
-        bounds = np.zeros(sum(map(len, lengths)) + 1, np.int64)
-        if parts:
-            np.cumsum(np.concatenate(lengths), out=bounds[1:])
         blobs = [part.blob[part.bounds[0] : part.bounds[-1]] for part in parts]
-        return cls(np.concatenate(blobs) if blobs else np.zeros(0, np.uint8), bounds)
+        return cls(np.concatenate([np.zeros(0, np.uint8), *blobs]), chained(part.bounds for part in parts))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -241,9 +235,8 @@ class References(Sequence[list[str]]):
         if isinstance(segments, str | bytes | PathLike):
             raise InputError(f"references are the string {str(segments)[:60]!r}; {_LISTS}, or use load_references")
         lists = [_strings(segment, s) for s, segment in enumerate(segments)]
-        bounds = np.zeros(len(lists) + 1, np.int64)
-        np.cumsum([len(strings) for strings in lists], out=bounds[1:])
-        return cls(Texts.from_strings(string for strings in lists for string in strings), bounds)
+        texts = Texts.from_strings(string for strings in lists for string in strings)
+        return cls(texts, ends([len(strings) for strings in lists]))
 
     @classmethod
     def from_records(cls, records: Iterable[Mapping[str, Any]]) -> References:
@@ -294,10 +287,7 @@ class References(Sequence[list[str]]):
         >>> list(rampion.References.from_lists([["a"], ["b"], ["c"]]).take(np.array([2, 0])))
         [['c'], ['a']]
         """
-        counts = np.diff(self.bounds)[segments]
-        bounds = np.zeros(len(segments) + 1, np.int64)
-        np.cumsum(counts, out=bounds[1:])
-        rows = np.arange(bounds[-1]) + np.repeat(self.bounds[:-1][segments] - bounds[:-1], counts)
+        rows, bounds = taken(self.bounds, segments)
         return References(self.texts.take(rows), bounds)
 
     @overload
@@ -324,6 +314,11 @@ class References(Sequence[list[str]]):
 
 
 _LISTS = "give a list of strings for every segment, such as [['the reference'], ...]"
+
+
+def blank(count: int) -> Texts:
+    """So many empty texts."""
+    return Texts(np.zeros(0, np.uint8), np.zeros(count + 1, np.int64))
 
 
 def _strings(segment: Sequence[str], s: int) -> list[str]:

@@ -121,9 +121,7 @@ def _centred(dense: Reals, bounds: NDArray[np.int64], width: int) -> Reals:
 
 def _columns(lists: Lists, dense: Reals) -> list[Reals]:
     """The values of every dense feature."""
-    lengths = np.diff(lists.bounds)
-    heads = np.arange(int(lists.bounds[-1])) + np.repeat((lists.width - 1) * lists.bounds[:-1], lengths)
-    strides = np.repeat(lengths, lengths)
+    heads, strides = lists.columns()
     return [dense[heads + f * strides] for f in range(lists.width)]
 
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from rampion import system
+from rampion.arrays import ends
 from rampion.errors import FormatError, InputError
 from rampion.formats import read_lists
 from rampion.formats import weights as weights_format
@@ -187,7 +188,7 @@ def _lists(path: Path, count: int, command: str) -> Candidates:
             f"the decoder command {command!r} listed nothing for {len(missing)} of {count} segments, the first of them "
             f"segment {missing[0]}; every segment needs a candidate"
         )
-    bounds = np.concatenate([[0], np.cumsum([len(span) for span in spans], dtype=np.int64)])
+    bounds = ends([len(span) for span in spans])
     return lists.take(np.concatenate([np.zeros(0, np.int64), *spans]), bounds, Texts.from_strings(places))
 
 

@@ -12,7 +12,7 @@ from rampion.metrics import Metric, reads_columns
 from rampion.metrics import metric as named
 from rampion.metrics.judging import Judge
 from rampion.store.candidates import Candidates
-from rampion.store.text import References, Texts
+from rampion.store.text import References, Texts, blank
 
 Lists = Candidates | Sequence[Candidates]
 GivenReferences = References | Iterable[Sequence[str]] | Mapping[str, str | Sequence[str]]
@@ -43,7 +43,7 @@ def judge(
 def references_for(segments: Texts, references: GivenReferences | None) -> References:
     """The references in the order of the segments; without any, one empty reference a segment."""
     if references is None:
-        return References(Texts.from_strings([""] * len(segments)), np.arange(len(segments) + 1))
+        return References(blank(len(segments)), np.arange(len(segments) + 1))
     if isinstance(references, References):
         return references
     if not isinstance(references, Mapping):

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from rampion.arrays import Reals
+from rampion.arrays import Reals, ends
 from rampion.errors import InputError, RampionError, RecipeError, TuningError
 from rampion.losses.contrast import MODEL, ORACLE, WORST, Contrast
 from rampion.losses.expectation import Expectation
@@ -287,7 +287,7 @@ def answer(recipe: Recipe, rows: Sequence[ListIteration], higher_is_better: bool
 def leading(judge: Judge, lists: Candidates) -> float:
     """The score of what stands first in the lists."""
     first = lists.rank() == 0
-    bounds = np.concatenate([[0], np.cumsum(first)])[lists.bounds]
+    bounds = ends(first)[lists.bounds]
     columns = {name: column[first] for name, column in lists.metrics.items()}
     said, references = lists.texts.take(np.flatnonzero(first)), judge.references_of(lists)
     return float(judge.metric.total_score(judge.metric.statistics(said, bounds, references, columns).sum(axis=0)))

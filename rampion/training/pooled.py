@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rampion.arrays import Reals
+from rampion.arrays import Integers, Reals
 from rampion.losses.expectation import Expectation, Sums
 from rampion.metrics.judging import Batch, Stakes
 from rampion.protocols import Loss
@@ -22,8 +22,6 @@ from rampion.store.grouped import Grouped
 from rampion.store.names import Names
 from rampion.store.text import Texts
 from rampion.training.sharded import expectation
-
-Places = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,7 +39,7 @@ class Part:
     stakes: Stakes
     base: Reals
     names: Texts
-    spread: Places
+    spread: Integers
 
     @classmethod
     def of(cls, batch: Batch, base: Reals) -> Part:
@@ -65,13 +63,13 @@ class Pool:
 
     names: Texts
     parts: tuple[Part, ...]
-    places: tuple[Places, ...]
-    spread: Places
+    places: tuple[Integers, ...]
+    spread: Integers
 
     @classmethod
     def of(cls, parts: Sequence[Part], least: int = 1) -> Pool:
         """The features that learn are those that at least so many lists have."""
-        known, counts, owned = Names(), np.zeros(0, np.int64), list[Places]()
+        known, counts, owned = Names(), np.zeros(0, np.int64), list[Integers]()
         for part in parts:
             ids = known.intern_all(part.names)
             counts = np.pad(counts, (0, len(known) - len(counts)))
@@ -179,7 +177,7 @@ class Tied:
         return self.pool.expected(loss, self.whole(weights))
 
 
-def _scores(part: Part, places: Places, weights: Reals) -> Reals:
+def _scores(part: Part, places: Integers, weights: Reals) -> Reals:
     """The score of every candidate, but for a number of each list's own."""
     scores: Any = part.form.score(np.append(weights, 0.0)[places])
     scores += part.base

@@ -40,7 +40,7 @@ from rampion.store.candidates import Candidates
 from rampion.store.features import Features
 from rampion.store.grouped import Grouped, fits
 from rampion.store.lists import LISTS, Lists, entries_fit
-from rampion.store.text import Texts
+from rampion.store.text import blank
 
 CANNOT = "it cannot be used"
 SHARD = Schema(
@@ -118,8 +118,8 @@ class Sharded(Batch):
     @cached_property
     def blobs(self) -> list[str]:
         """The files of the shards."""
-        made = self.coordinator.workspace.made
-        return [made(partial(_write_shard, self, span), lasting=True) for span in pairwise(self.cuts)]
+        room = self.coordinator.workspace
+        return [room.stored(SHARD, *_part(self, span), lasting=True) for span in pairwise(self.cuts)]
 
     @property
     def no_statistics(self) -> NDArray[Any]:
@@ -153,8 +153,7 @@ class Sharded(Batch):
 
     def _asked(self, settings: str, weights: Reals) -> Answer:
         """Of all shards, added up in their order."""
-        arrays = {"weights": weights}
-        vector = self.coordinator.workspace.made(lambda path: container.write(path, WEIGHTS.kind, arrays, {}, False))
+        vector = self.coordinator.workspace.stored(WEIGHTS, {"weights": weights}, {})
         tasks = [
             Task(f"{__name__}:answered", settings, (("shard", blob), ("weights", vector)), shard, span)
             for shard, (blob, span) in enumerate(zip(self.blobs, pairwise(self.cuts), strict=True))
@@ -212,7 +211,7 @@ def expectation(loss: Loss) -> Expectation:
     raise RecipeError(f"{name} cannot be learnt by shards; {' and '.join(EXPECTATIONS)} can")
 
 
-def _write_shard(batch: Batch, span: tuple[int, int], path: Path) -> None:
+def _part(batch: Batch, span: tuple[int, int]) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """The segments of the span, with features of their own: those that they have, in order."""
     lists, size = batch.candidates.lists.part(*span), len(batch.candidates.features)
     used = np.zeros(size, bool)
@@ -226,7 +225,7 @@ def _write_shard(batch: Batch, span: tuple[int, int], path: Path) -> None:
     arrays |= {"costs": batch.stakes.costs[rows], "statistics": batch.statistics[rows]}
     if batch.offset is not None:
         arrays["offset"] = batch.offset[rows]
-    container.write(path, SHARD.kind, arrays, {"width": lists.width}, durable=False)
+    return arrays, {"width": lists.width}
 
 
 class _Shard(NamedTuple):
@@ -247,7 +246,7 @@ class _Shard(NamedTuple):
         ids, costs, statistics = (arrays[name] for name in ("ids", "costs", "statistics"))
         offset, n, segments = arrays.get("offset"), len(costs), len(lists.bounds) - 1
         candidates = Candidates(
-            lists, Features(_blank(len(ids)), lists.width), _blank(segments), _blank(n), np.zeros(n), _blank(n), {},
+            lists, Features(blank(len(ids)), lists.width), blank(segments), blank(n), np.zeros(n), blank(n), {},
             np.zeros(n, np.int32),
         )  # fmt: skip
         stakes = Stakes(lists.bounds, costs, np.zeros(n, bool))
@@ -336,8 +335,3 @@ def _answer(path: Path, schema: Schema, batch: Sharded) -> tuple[dict[str, NDArr
     if answer.statistics.shape != batch.no_statistics.shape:
         raise StoreError(f"{path}: holds {answer.statistics.shape} statistics of another metric; it cannot be used")
     return arrays, answer
-
-
-def _blank(count: int) -> Texts:
-    """So many empty texts."""
-    return Texts(np.zeros(0, np.uint8), np.zeros(count + 1, np.int64))

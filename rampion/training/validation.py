@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from rampion import _kernels
 from rampion.analysis.significance import bootstrap, paired_bootstrap, randomisation
-from rampion.arrays import Reals
+from rampion.arrays import Integers, Reals
 from rampion.errors import InputError, RecipeError
 from rampion.losses.contrast import MODEL, ORACLE
 from rampion.metrics import Bleu, Metric
@@ -27,8 +27,6 @@ from rampion.metrics.consensus import consensus, votes
 from rampion.metrics.judging import Batch
 from rampion.store.features import Weights
 from rampion.store.text import Texts
-
-Picks = NDArray[np.int64]  # a candidate of every segment that has some
 
 FOLDS = 5
 SPARSE = 20  # sparse features that are tried by themselves: the most frequent
@@ -201,7 +199,7 @@ class Ground:
         """The first candidates."""
         return np.asarray(self.batch.stakes.bounds[self.filled])
 
-    def rows(self, picks: Picks, of: NDArray[np.bool_] | None = None) -> Reals:
+    def rows(self, picks: Integers, of: NDArray[np.bool_] | None = None) -> Reals:
         """The statistics of the picks of segments, added up over each group."""
         return self.summed(self.batch.statistics[picks], of)
 
@@ -214,7 +212,7 @@ class Ground:
         np.add.at(sums, places, statistics)
         return sums
 
-    def height(self, picks: Picks, of: NDArray[np.bool_] | None = None) -> float:
+    def height(self, picks: Integers, of: NDArray[np.bool_] | None = None) -> float:
         """The score of these segments' picks, such that more is better."""
         found = self.batch.statistics[picks if of is None else picks[of]]
         return self.sign * float(self.metric.total_score(found.sum(axis=0)))
@@ -236,14 +234,14 @@ class Single(NamedTuple):
 
     feature: int
     sign: float
-    picks: Picks
+    picks: Integers
 
 
 class Baselines(NamedTuple):
     """Choices that need no learning: the picks of each, and what there is to say of it."""
 
     ground: Ground
-    simple: Mapping[str, Picks]
+    simple: Mapping[str, Integers]
     notes: Mapping[str, str]
     single: Single | None  # the best single feature of all these lists
 
@@ -253,7 +251,7 @@ class Validation:
     """What options that learn chose where they had not learnt, beside the baselines."""
 
     base: Baselines
-    options: Mapping[str, Picks]
+    options: Mapping[str, Integers]
 
     @property
     def ground(self) -> Ground:
@@ -272,7 +270,7 @@ class Validation:
         best = max(self.options, key=lambda one: self.ground.height(self.options[one], of))
         return best if self.beats(self.options[best], self.options[first], of) else first
 
-    def beats(self, one: Picks, other: Picks, of: NDArray[np.bool_] | None) -> bool:
+    def beats(self, one: Integers, other: Integers, of: NDArray[np.bool_] | None) -> bool:
         """Whether one choice scores more than another in most corpora of drawn groups."""
         theirs, mine = (self.ground.rows(picks, of) for picks in (other, one))
         if len(theirs) < 2 or np.array_equal(theirs, mine):
@@ -301,7 +299,7 @@ class Validation:
         return Weights(start.features, vector)
 
     @cached_property
-    def picks(self) -> Picks:
+    def picks(self) -> Integers:
         """What the choice among options is worth: in every fold, the other folds choose the option."""
         if len(self.options) == 1:
             return next(iter(self.options.values()))
@@ -319,7 +317,7 @@ class Validation:
         return figures(self.base, self.picks, f"{parts.folds} folds of {groups} {of}")
 
 
-def figures(base: Baselines, tuned: Picks, how: str) -> Figures:
+def figures(base: Baselines, tuned: Integers, how: str) -> Figures:
     """The table, and p of the tuned choices against the best baseline."""
     ground, batch = base.ground, base.ground.batch
     rows = {name: ground.rows(picks) for name, picks in base.simple.items()}
@@ -361,10 +359,10 @@ def single_note(batch: Batch, single: Single) -> str:
     return f"{'' if single.sign > 0 else 'less '}{batch.candidates.features[single.feature]}"
 
 
-def unlearnt(ground: Ground, start: Weights) -> tuple[dict[str, Picks], dict[str, str]]:
+def unlearnt(ground: Ground, start: Weights) -> tuple[dict[str, Integers], dict[str, str]]:
     """Choices that need no labels: the picks of each, and what there is to say."""
     batch = ground.batch
-    found: dict[str, Picks] = {LISTED: ground.starts}
+    found: dict[str, Integers] = {LISTED: ground.starts}
     notes: dict[str, str] = {}
     if start.vector.any():
         found[INITIAL] = MODEL.picks(batch.stakes, batch.scores(start.vector))

@@ -43,7 +43,7 @@ DECODER_FLOW = (
 )
 RANK = {room: rank for rank, rooms in enumerate(FLOW) for room in rooms.split()}
 DECODER_RANK = {room: rank for rank, rooms in enumerate(DECODER_FLOW) for room in rooms.split()}
-EVERYWHERE = {"errors", "protocols", "_kernels", "__version__", "citations"}
+EVERYWHERE = {"arrays", "errors", "protocols", "_kernels", "__version__", "citations"}
 KERNELS = {"_core", "_reference"}
 UNSAFE = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "marshal", "shelve"}
 

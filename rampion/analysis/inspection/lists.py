@@ -6,13 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rampion.analysis.inspection.findings import ENOUGH, Finding, count, where
+from rampion.arrays import Integers, span_of_each
 from rampion.store.candidates import Candidates
 from rampion.store.names import Names
-
-Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +35,7 @@ class Diversity:
     distance: float | None
 
 
-def counts_of(candidates: Candidates, distinct: Rows) -> Counts:
+def counts_of(candidates: Candidates, distinct: Integers) -> Counts:
     sizes, features = np.diff(candidates.bounds), candidates.features
     return Counts(
         len(sizes),
@@ -51,23 +49,23 @@ def counts_of(candidates: Candidates, distinct: Rows) -> Counts:
     )
 
 
-def diversity_of(lists: Candidates, distinct: Rows) -> Diversity:
+def diversity_of(lists: Candidates, distinct: Integers) -> Diversity:
     return Diversity(float((distinct / np.diff(lists.bounds)).mean()), _distance(lists))
 
 
-def text_ids(lists: Candidates) -> Rows:
+def text_ids(lists: Candidates) -> Integers:
     """An id for the text of every candidate; equal texts have equal ids."""
     return Names().intern_all(lists.texts)
 
 
-def distinct_of(lists: Candidates, ids: Rows) -> Rows:
+def distinct_of(lists: Candidates, ids: Integers) -> Integers:
     """The number of different texts of every list."""
     size = len(ids)
     return np.bincount(np.unique(_owners(lists) * size + ids) // size, minlength=len(lists.segments))
 
 
-def _owners(lists: Candidates) -> Rows:
-    return np.repeat(np.arange(len(lists.segments)), np.diff(lists.bounds))
+def _owners(lists: Candidates) -> Integers:
+    return span_of_each(lists.bounds)
 
 
 def _distance(lists: Candidates, sample: int = 200, others: int = 4) -> float | None:
@@ -84,7 +82,7 @@ def _distance(lists: Candidates, sample: int = 200, others: int = 4) -> float | 
     return float(np.mean(distances)) if distances else None
 
 
-def of_lists(candidates: Candidates, lists: Candidates, ids: Rows, distinct: Rows) -> Iterator[Finding]:
+def of_lists(candidates: Candidates, lists: Candidates, ids: Integers, distinct: Integers) -> Iterator[Finding]:
     """Findings about sizes and metric columns. `lists` are the candidates without empty lists."""
     empty = np.flatnonzero(np.diff(candidates.bounds) == 0)
     if len(empty):
@@ -135,7 +133,7 @@ def _ragged(lists: Candidates) -> Iterator[Finding]:
         )
 
 
-def _repeated(lists: Candidates, ids: Rows, distinct: Rows) -> Iterator[Finding]:
+def _repeated(lists: Candidates, ids: Integers, distinct: Integers) -> Iterator[Finding]:
     """Findings about repeated candidates and poor lists. Equal features have equal scores under any weights."""
     sizes = np.diff(lists.bounds)
     scores = lists.score(np.random.default_rng(0).standard_normal(len(lists.features)))

@@ -7,17 +7,14 @@ from collections.abc import Iterator
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rampion.analysis.inspection.findings import ENOUGH, Finding, count
-from rampion.arrays import Reals
+from rampion.arrays import Integers, Reals
 from rampion.metrics import Bleu, Chrf, Metric, Ter
 from rampion.metrics.tokens import Tokeniser, fitting, mapped, punctuation, rounds
 from rampion.store.candidates import Candidates
 from rampion.store.names import Names
 from rampion.store.text import References, Texts
-
-Rows = NDArray[np.int64]
 
 WATCHED = 5000  # segments that are compared with the references of other segments
 COLUMNS = 8  # references of a segment that are checked one by one
@@ -59,7 +56,7 @@ def _empty(references: References, segments: Texts) -> Iterator[Finding]:
         )
 
 
-def _fits(texts: Texts, others: Texts, rows: Rows) -> Reals:
+def _fits(texts: Texts, others: Texts, rows: Integers) -> Reals:
     """chrF of text s with others[rows[s]]: about 0.15 for any sentences of a language, 0.3 or more for translations."""
     chrf, bounds = Chrf(lowercase=True), np.arange(0, rows.size + 1, rows.shape[1])
     statistics = chrf.statistics(others.take(rows.ravel()), bounds, References(texts, np.arange(len(texts) + 1)))
@@ -116,7 +113,7 @@ def _misaligned(first: Texts, references: References, segments: Texts) -> Iterat
         yield Finding("misaligned references", sentence, where)
 
 
-def _displacement(first: Texts, texts: Texts, rows: Rows) -> tuple[int, int, int]:
+def _displacement(first: Texts, texts: Texts, rows: Integers) -> tuple[int, int, int]:
     """(shift, start, end) of the worst part, which is empty if all is well; shift 0 if no shift mends it.
 
     A shift is accepted if its gains over consecutive segments, minus 0.05 of chrF each, sum up to 1. Without a shift,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rampion.analysis.inspection.findings import Finding
-from rampion.arrays import Reals
+from rampion.arrays import Reals, rank_in_span, span_of_each
 from rampion.losses.contrast import MODEL, ORACLE, WORST
 from rampion.metrics.judging import Batch, Judge, Stakes
 from rampion.store.candidates import Candidates
@@ -85,9 +85,9 @@ def _depth(batch: Batch, rank: NDArray[np.int64], k: int | None) -> Depth:
 def _place(name: str, scores: Reals, stakes: Stakes) -> Place:
     """The rank of the first candidate of least cost when every list is sorted by `scores`."""
     starts, sizes = stakes.bounds[:-1], np.diff(stakes.bounds)
-    costs = stakes.costs[np.lexsort((-scores, np.repeat(np.arange(len(sizes)), sizes)))]
+    costs = stakes.costs[np.lexsort((-scores, span_of_each(stakes.bounds)))]
     best = costs == np.repeat(np.minimum.reduceat(costs, starts), sizes)
-    ranks = np.arange(1, len(costs) + 1) - np.repeat(starts, sizes)
+    ranks = 1 + rank_in_span(stakes.bounds)
     places = np.minimum.reduceat(np.where(best, ranks, stakes.longest), starts)
     places = places[np.maximum.reduceat(costs, starts) > np.minimum.reduceat(costs, starts)]
     if not len(places):

@@ -14,7 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from rampion.arrays import Reals
+from rampion.arrays import Reals, ends
 from rampion.experiments import Experiment, Picture, Relation, Row, Scatter
 from rampion.experiments.claims import (
     GainsMoreOnTuning,
@@ -41,7 +41,7 @@ from rampion.protocols import Loss
 from rampion.store.candidates import Candidates
 from rampion.store.names import Names
 from rampion.store.rows import Rows
-from rampion.store.text import Texts
+from rampion.store.text import Texts, blank
 from rampion.training.recipes import RECIPES
 
 
@@ -292,7 +292,7 @@ STRENGTH = 0.1  # of L2: without it, separable lists have no finite optimum
 def problem(random: np.random.Generator) -> Batch:
     """Random lists; every second one has a candidate that is the reference."""
     sizes = random.integers(2, LONGEST + 1, SEGMENTS)
-    bounds = np.concatenate([[0], np.cumsum(sizes)])
+    bounds = ends(sizes)
     count, names = int(bounds[-1]), Names()
     ids = np.tile(names.intern_all(Texts.from_strings(f"feature {j}" for j in range(WIDTH))).astype(np.uint32), count)
     reached = np.zeros(count, bool)
@@ -300,7 +300,7 @@ def problem(random: np.random.Generator) -> Batch:
     rows = Rows(
         Texts.from_strings(map(str, range(SEGMENTS))), bounds, Texts.from_strings(map(str, range(count))),
         np.arange(count + 1) * WIDTH,
-        ids, random.normal(size=count * WIDTH), np.full(count, np.nan), Texts.from_strings([""] * count), {},
+        ids, random.normal(size=count * WIDTH), np.full(count, np.nan), blank(count), {},
     )  # fmt: skip
     (lists,) = Candidates.from_rows(names, [[rows]])
     stakes = Stakes(bounds, random.uniform(0, 2, count), reached)
