@@ -15,7 +15,7 @@ from rampion.errors import InputError
 from rampion.formats import references, texts
 from rampion.formats.files import shown
 from rampion.metrics import metric as named
-from rampion.metrics import reads_columns
+from rampion.metrics import reads_columns, titles
 from rampion.metrics.judging import Batch
 from rampion.store.text import Texts
 
@@ -34,18 +34,22 @@ def score(outputs: Sequence[str], refs: Sequence[str], metrics: Sequence[str]) -
     """The scores of every output."""
     if not refs:
         raise InputError("outputs need references: name them with --refs, or lists with --from")
-    judges, found = [named(name) for name in metrics or METRICS], list[Scored]()
+    asked, found = list(dict.fromkeys(metrics or METRICS)), list[Scored]()
+    judges = dict(zip(titles(asked), map(named, asked), strict=True))
     for path in outputs:
         output = texts.read(path)
         if not len(output):
             raise InputError(f"{shown(path)}: holds no lines; expected a system's output, a line a segment")
         given = references.read(refs, Texts.from_strings(str(s) for s in range(len(output))), aligned=True)
         if not found:
-            for doubt in filter(None, (doubt_of(one, given) for one in judges)):
+            for doubt in filter(None, (doubt_of(one, given) for one in judges.values())):
                 note(doubt)
         bounds = np.arange(len(output) + 1)
-        scores = {one.name: float(one.total_score(one.statistics(output, bounds, given).sum(axis=0))) for one in judges}
-        found.append(Scored(path, scores, {one.name: one.signature(given) for one in judges}))
+        scores = {
+            title: float(one.total_score(one.statistics(output, bounds, given).sum(axis=0)))
+            for title, one in judges.items()
+        }
+        found.append(Scored(path, scores, {title: one.signature(given) for title, one in judges.items()}))
     return found
 
 
@@ -58,15 +62,17 @@ def score_choices(
     lenient: bool = False,
 ) -> list[Scored]:
     """The scores of what every system chooses from the lists; by a column also how well it ranks them."""
-    given, found = chosen.given(lists, refs, metrics or METRICS, columns, lenient), []
+    asked = list(dict.fromkeys(metrics or METRICS))
+    given, found = chosen.given(lists, refs, asked, columns, lenient), []
+    judged = dict(zip(titles(asked), given.judged, strict=True))
     for system in systems:
         choice, scores = chosen.choice(system, given.lists, lenient), dict[str, float]()
-        for one in given.judged:
+        for title, one in judged.items():
             metric = one.judge.metric
-            scores[metric.name] = metric.total_score(one.statistics(system, choice).sum(axis=0))
+            scores[title] = metric.total_score(one.statistics(system, choice).sum(axis=0))
             if reads_columns(metric):
                 scores |= _ranked(one.batch, choice, system)
-        signatures = {one.judge.metric.name: one.judge.metric.signature(one.judge.references) for one in given.judged}
+        signatures = {title: one.judge.metric.signature(one.judge.references) for title, one in judged.items()}
         found.append(Scored(system, scores, signatures))
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, get_args
 
@@ -111,6 +112,19 @@ def metric(spec: str) -> Metric:
             raise RecipeError(f"metric {spec!r}: {name} has no option {option!r}; {has}")
         found = replace(found, **options[option])
     return found
+
+
+def titles(specs: Sequence[str]) -> list[str]:
+    """What to call metrics side by side: by their names, or as they were asked for if another one has that name.
+
+    Examples
+    --------
+    >>> from rampion.metrics import titles
+    >>> titles(["bleu", "bleu:char", "chrf"])
+    ['bleu', 'bleu:char', 'chrF2']
+    """
+    names = [metric(spec).name for spec in specs]
+    return [name if names.count(name) == 1 else spec for name, spec in zip(names, specs, strict=True)]
 
 
 def needs_references(spec: str) -> bool:

@@ -405,6 +405,16 @@ def test_score_of_several_systems_and_stdin(task):
     assert values[1] == ["100.00", "100.00"]
 
 
+def test_metrics_of_one_name_are_all_shown(task):
+    metrics = ["bleu", "meteor", "bleu:char", "bleu"]
+    options = [word for metric in metrics for word in ("--metric", metric)]
+    for where in (["--refs", task / "test.ref.0"], [*refs(task, "test"), "--from", task / "test.nbest.gz"]):
+        system = task / "test.own"
+        (facts,) = json.loads(good("score", system, *where, *options, "--json"))
+        assert list(facts["scores"]) == list(facts["signatures"]) == ["bleu", "METEOR", "bleu:char"]
+        assert len(set(facts["scores"].values())) == 3
+
+
 # weights
 
 
