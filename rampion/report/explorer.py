@@ -290,6 +290,8 @@ def worst(judged: Judged) -> Markup:
     regrets, candidates = looks.regrets[looks.chosen], judged.batch.candidates
     rows, sources = [], candidates.of_segments("source")
     for s in np.argsort(-regrets, kind="stable")[:WORST].tolist():
+        if regrets[s] <= 0:
+            break
         prediction, _, _, oracle = looks.picks[looks.chosen, :, s].tolist()
         segment = int(looks.segments[s])
         said = tag(
@@ -309,4 +311,6 @@ def worst(judged: Judged) -> Markup:
         name = candidates.segments[segment]
         link = tag("a", name, href="#explorer", data_segment=name)
         rows.append([link, number(float(regrets[s])), said])
+    if not rows:
+        return tag("p", "The prediction of every segment is its oracle.", class_="quiet")
     return table("Segments with the greatest regret", ["segment", "regret", "texts"], rows, words=(0, 2))

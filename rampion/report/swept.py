@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple, NotRequired, TypedDict
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from rampion.formats import weights as weight_files
 from rampion.report.charts import Line, chart, charts, interval
 from rampion.report.markup import Markup, Section, duration, folded, number, section, table
 from rampion.report.page import Figure, Page, made, scattered
+from rampion.runs.door import Held
 from rampion.runs.folder import RunFolder
 from rampion.store.features import Weights
 
@@ -32,6 +33,8 @@ class Trial(TypedDict):
     runs: int
     tuned: Spread | None
     dev: Spread | None
+    held: NotRequired[Spread | None]  # on lists not learnt from: held-out ones, or folds
+    figures: NotRequired[Held | None]  # of the first run, beside choices that need no learning
     seconds: float
     distance: float | None
     trouble: str | None
@@ -69,7 +72,8 @@ def page(out: Path, trials: Sequence[Mapping[str, Any]]) -> Page:
     best = next((trial for trial in trials if trial["tuned"]), None)
     figures = [Figure("recipes", str(len(trials))), Figure("runs", str(sum(trial["runs"] for trial in trials)))]
     if best:
-        figures = [*_listed(done), *_best(best), *figures]
+        held = _held([best])
+        figures = [*(_baseline(held) if held else _listed(done)), *_best(best), *figures]
     several = {recipe: found for recipe, found in runs.items() if len(found.weights) > 1}
     first = next(iter(runs.values())).folders[0] if runs else None
     return Page(
@@ -94,14 +98,75 @@ def _listed(done: Sequence[Mapping[str, Any]]) -> list[Figure]:
     return [Figure("as listed", number(side["before"]["listed"]))]
 
 
+def _baseline(held: Mapping[str, Any]) -> list[Figure]:
+    """The score of the best choice that needs no learning."""
+    return [Figure(held["best"], number(line["score"])) for line in held["lines"] if line["name"] == held["best"]]
+
+
 def _best(trial: Mapping[str, Any]) -> list[Figure]:
     """The score of the best recipe, on held-out lists if there are some, and how far its runs lie apart."""
-    score, lists = (trial["dev"], "held out") if trial["dev"] else (trial["tuned"], "on the lists learnt from")
+    held = trial.get("held") or trial["dev"]
+    score, lists = (held, "held out") if held else (trial["tuned"], "on the lists learnt from")
     spread = f", {number(score['min'])} to {number(score['max'])}" if trial["runs"] > 1 else ""
     return [Figure(f"best: {trial['recipe']}", number(score["mean"]), f"{lists}{spread}")]
 
 
+def _held(trials: Iterable[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """The held-out figures of the best recipe; choices that need no learning are the same for all of them."""
+    return next((trial["figures"] for trial in trials if trial.get("figures") and trial["figures"]["lines"]), None)
+
+
 def _ranked(trials: Sequence[Mapping[str, Any]]) -> Section | None:
+    done = [trial for trial in trials if trial["tuned"]]
+    failed = [f"{trial['recipe']}: {trial['trouble']}" for trial in trials if trial["trouble"]]
+    trouble = [table("What failed", ["recipe and why"], [[told] for told in failed])] if failed else []
+    held = _held(done)
+    shown = _beside_baselines(done, held) if held else _by_spread(done)
+    return section("ranked", "Recipes", shown, *trouble)
+
+
+def _beside_baselines(trials: Sequence[Mapping[str, Any]], held: Mapping[str, Any]) -> Markup:
+    """Recipes on lists that they have not learnt from, and below them choices that need no learning."""
+    baselines = [line for line in held["lines"] if line["name"] != "tuned"]
+    ours = [(trial, _line_of(trial)) for trial in trials]
+    lines = [*baselines, *(line for _, line in ours if line)]
+    least, most = min(line["low"] for line in lines), max(line["high"] for line in lines)
+    beside = next((line["score"] for line in baselines if line["name"] == held["best"]), None)
+    places = 2 if max(line["score"] for line in lines) >= 2 else 4
+    several = any(trial["runs"] > 1 for trial in trials)
+
+    def shown(line: Mapping[str, Any] | None) -> list[str]:
+        if line is None:
+            return ["", ""]
+        ends = f"[{number(line['low'], places)}, {number(line['high'], places)}]"
+        return [ends, interval(line["score"], line["low"], line["high"], least, most, beside)]
+
+    rows = []
+    for trial, line in ours:
+        mean = trial.get("held") or {"mean": None, "sd": None}
+        p = trial["figures"]["p"] if line else None
+        sd = number(mean["sd"], places) if trial["runs"] > 1 else ""
+        scores = [number(trial["tuned"]["mean"], places), number(mean["mean"], places)]
+        end = ["" if p is None else f"{p:.2g}", duration(trial["seconds"]), number(trial["distance"], 4)]
+        rows.append([trial["recipe"], str(trial["runs"]), *scores, sd, *shown(line), *end])
+    for line in baselines:
+        name = f"{line['name']}: {line['note']}" if line["note"] else line["name"]
+        rows.append([name, "", "", number(line["score"], places), "", *shown(line), "", "", ""])
+    head = ["recipe", "runs", "learnt from", "held out", "sd", "95 % interval", "", "p", "CPU time",
+            "distance of weights"]  # fmt: skip
+    kept = [place for place, name in enumerate(head) if several or name not in ("runs", "sd", "distance of weights")]
+    caption = f"{held['metric']} of lists held out: {held['how']} (p against the stroke: {held['best']})"
+    return table(caption, [head[place] for place in kept], [[row[place] for place in kept] for row in rows])
+
+
+def _line_of(trial: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """What the first run of a recipe scores on lists held out, with its interval."""
+    lines = (trial.get("figures") or {"lines": []})["lines"]
+    return next((line for line in lines if line["name"] == "tuned"), None)
+
+
+def _by_spread(trials: Sequence[Mapping[str, Any]]) -> Markup:
+    """Recipes on the lists that they have learnt from, or on others, where nothing is known beside."""
     held_out = any(trial["dev"] for trial in trials)
     name = "dev" if held_out else "tuned"
     scores = [trial[name][end] for trial in trials if trial[name] for end in ("min", "max")]
@@ -117,9 +182,7 @@ def _ranked(trials: Sequence[Mapping[str, Any]]) -> Section | None:
                      number(trial["distance"], 4)])  # fmt: skip
     head = ["recipe", "runs", "tuned", *(["held out"] if held_out else []), "sd", "least to greatest", "CPU time",
             "distance of weights"]  # fmt: skip
-    failed = [f"{trial['recipe']}: {trial['trouble']}" for trial in trials if trial["trouble"]]
-    trouble = [table("What failed", ["recipe and why"], [[told] for told in failed])] if failed else []
-    return section("ranked", "Recipes", table("Means over runs", head, rows), *trouble)
+    return table("Means over runs", head, rows)
 
 
 def _curves(runs: Mapping[str, Runs], metric: str) -> Section | None:

@@ -31,7 +31,7 @@ def page(folder: RunFolder, judged: Judged | None, why: str = "") -> Page:
         _figures(done, iterations) if done else (),
         [
             _held(done) if done else None,
-            standings(done) if done else None,
+            standings(done, bool(config.get("weights"))) if done else None,
             curves(rounds, iterations, metric),
             explorer(held, judged.batch.metric, judged.alpha) if judged and held else _unexplored(why),
             section("worst", "Most to gain", worst(judged)) if judged else None,
@@ -100,7 +100,7 @@ def _held(done: Event) -> Section | None:
     return section("held", "On lists held out", table(caption, head, rows, words=(0, 4)), tag("p", gain))
 
 
-def standings(done: Event) -> Section | None:
+def standings(done: Event, initial: bool = True) -> Section | None:
     """Scores of the weights' choices, on the lists and on held-out ones, beside the best and the worst choices."""
     if "before" not in done:
         return None
@@ -113,7 +113,7 @@ def standings(done: Event) -> Section | None:
     rows = []
     for name, (when, what) in told.items():
         scores = [side[when][what] for side in sides]
-        if name != "last round" or done["round"]:
+        if (name != "last round" or done["round"]) and (name != "initial weights" or initial):
             gains = [score - side["before"]["listed"] for score, side in zip(scores, sides, strict=True)]
             pairs = zip(scores, gains, strict=True)
             cells = [(number(score, places), number(gain, places, sign=True)) for score, gain in pairs]

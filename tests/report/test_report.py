@@ -21,9 +21,10 @@ from rampion import Candidates, Weights, load_references, load_weights, save_wei
 from rampion.formats import read_lists, store
 from rampion.losses.contrast import FEAR, HOPE, MODEL, ORACLE
 from rampion.report import charts, markup
-from rampion.report.explorer import Judged, Looks, bends, levels, packed, rounds, unpacked
+from rampion.report.explorer import Judged, Looks, bends, levels, packed, rounds, unpacked, worst
 from rampion.report.markup import tag
 from rampion.report.page import Figure, Page, gained
+from rampion.report.tuned import standings
 from rampion.runs.folder import RunFolder
 from rampion.runs.sets_run import SetRun
 from rampion.store.text import References, Texts
@@ -299,6 +300,36 @@ def test_a_sweep_shows_how_far_seeds_scatter(run, tmp_path):
     for trial in trials:
         assert trial["recipe"] in read.texts if trial["runs"] else trial["trouble"] in " ".join(read.texts)
     assert "Weights over 2 runs (1, 2)" in html
+
+
+def test_a_sweep_shows_choices_that_need_no_learning(run, tmp_path):
+    """The page has the rows, intervals and digits of the terminal's table."""
+    options = ["--recipe", "risk,mira", "--folds", "3", "-o", tmp_path, "--lenient"]
+    told = good("tune", run.parent / "dev.jsonl", *options)
+    good("report", tmp_path)
+    html, read, _ = Shown.of(tmp_path / "report.html")
+    figures = json.loads((tmp_path / "table.json").read_text())[0]["figures"]
+    said = " ".join(read.texts)
+    for line in figures["lines"]:
+        ends = f"[{line['low']:.2f}, {line['high']:.2f}]"
+        assert ends in told
+        assert ends in said
+    assert f"of lists held out: {figures['how']} (p against the stroke: {figures['best']})" in said
+    assert html.count('class="interval"') == len(figures["lines"]) + 1  # two recipes, and what is tuned is no baseline
+
+
+def test_only_what_there_was_and_what_there_is_to_gain_is_shown(run):
+    """Initial weights are those of the user; a segment whose prediction is its oracle has nothing to gain."""
+    side = {"listed": 1.0, "chosen": 2.0, "oracle": 3.0, "worst": 0.0}
+    done = {"metric": "BLEU", "before": side, "after": side, "last": side, "round": None, "dev": None}
+    assert ["initial weights" in standings(done, initial).html for initial in (True, False)] == [True, False]
+    judged = judged_of(run)
+    looks = Looks.at(judged)
+    least = np.flatnonzero(looks.regrets[looks.chosen] <= 0)
+    assert len(least)
+    shown = worst(judged)
+    for s in looks.segments[least].tolist():
+        assert f'data-segment="{judged.batch.candidates.segments[s]}"' not in shown
 
 
 def test_a_loop_with_a_decoder_shows_all_that_was_listed(run, tmp_path):
