@@ -45,7 +45,7 @@ from importlib import import_module
 
 __version__ = "0.1.0"
 
-TYPE_CHECKING = False  # checkers take it for true; typing itself would take longer than all of this
+TYPE_CHECKING = False  # type checkers take it as true; importing typing would take longer than all the rest
 if TYPE_CHECKING:
     from typing import Any
 

@@ -45,7 +45,7 @@ _FOLDERS = {"compiled": "_core", "reference": "_reference"}
 
 
 def opened(package: str, modules: Mapping[str, Sequence[str]]) -> dict[str, Callable[..., Any]]:
-    """The kernels of a package by name, compiled or plain as NAME says."""
+    """The kernels of a package by name: compiled ones or their plain twins, as RAMPION_KERNELS asks."""
     if NAME not in _FOLDERS:
         raise ImportError(f"RAMPION_KERNELS={NAME!r}: expected 'compiled' or 'reference'", name=__name__)
     found: dict[str, Callable[..., Any]] = {}

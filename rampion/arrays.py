@@ -21,14 +21,14 @@ Mask = NDArray[np.bool_]
 
 
 def ends(lengths: Sequence[int] | Array) -> Offsets:
-    """The bounds of spans that long."""
+    """The bounds of spans of these lengths."""
     bounds = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths, out=bounds[1:])
     return bounds
 
 
 def fingerprint(*arrays: NDArray[Any]) -> str:
-    """A name of what the arrays hold, which changes with every bit and wherever one array ends."""
+    """A hash of the arrays. It depends on every bit, and on where each array ends."""
     digest = sha256()
     for array in arrays:
         digest.update(len(array).to_bytes(8, "little"))
@@ -59,7 +59,7 @@ def taken(bounds: Offsets, spans: NDArray[Any]) -> tuple[Offsets, Offsets]:
 
 
 def covers(bounds: Offsets, size: int) -> bool:
-    """Whether these are bounds of so many things."""
+    """Whether these are bounds of spans that cover `size` elements."""
     return len(bounds) > 0 and bounds[0] == 0 and bounds[-1] == size and bool((bounds[1:] >= bounds[:-1]).all())
 
 
@@ -67,10 +67,10 @@ _RUN = 512
 
 
 def crowded(slots: NDArray[np.uint32]) -> bool:
-    """Whether a hash table that is half full at most has a run of used slots that only names made to collide explain.
+    """Whether a hash table, at most half full, has a run of used slots so long that its names were made to collide.
 
-    Kernels refuse a name that would stand 1,024 slots from where its search begins; then this is true. Chance makes
-    runs of about 100 slots in the largest tables.
+    It is true whenever a kernel has refused a name because it would stand 1,024 slots from where its search begins.
+    By chance the largest tables have runs of about 100 slots.
     """
     return len(slots) >= _RUN and bool(slots[: len(slots) // _RUN * _RUN].reshape(-1, _RUN).all(axis=1).any())
 
@@ -90,5 +90,7 @@ def place(index: Index, size: int) -> int:
 
 def places_of(index: Any, size: int) -> Offsets:
     """The places of several elements, chosen as in NumPy: by a slice, by places, or by a mark for every element."""
+    if isinstance(index, str | bytes) or not isinstance(index, slice | Sequence | np.ndarray):
+        raise TypeError(f"an index is a number, a slice, or a list of numbers or of True and False; not {index!r}")
     chosen = np.arange(size)[index if isinstance(index, slice) or len(index) else slice(0)]
     return np.asarray(chosen, np.int64)

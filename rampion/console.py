@@ -1,4 +1,4 @@
-"""Readable tables and live rows, plain when nobody watches."""
+"""Readable tables and live rows; plain text where the output is not a terminal."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def show(rows: Iterable[Sequence[Any]], head: Sequence[str], *, title: str = "",
 def show_gains(
     metric: Metric, scores: Mapping[str, Sequence[float]], columns: Sequence[str] = ("score",), *, err: bool = False
 ) -> None:
-    """Scores, and how far each is from the first of its column."""
+    """A table of scores, with the difference of each from the first score of its column."""
     name, change = (metric.name, "gain") if metric.higher_is_better else (f"{metric.name} (less is better)", "change")
     places = _places(value for row in scores.values() for value in row)
     first = next(iter(scores.values()))
@@ -57,15 +57,15 @@ class Live:
 
 
 class Bar:
-    """How many of so many sentences are decoded, however many decodings that takes."""
+    """A progress bar over sentences; one bar serves several decodings in succession."""
 
     def __init__(self, bar: Progress, total: int) -> None:
         self.bar, self.task, self.total = bar, bar.add_task("decoding", total=total, rate=""), total
         self.before = self.last = 0
-        self.speeds: Callable[[], Sequence[float]] = lambda: ()  # of workers, if there are any
+        self.speeds: Callable[[], Sequence[float]] = lambda: ()  # sentences a second of each worker
 
     def tick(self, done: int) -> None:
-        """This decoding has come so far; less than before is the next one."""
+        """Report the number of decoded sentences. A smaller number than before begins the next decoding."""
         if done <= self.last:
             self.before += self.last
         self.last = done
@@ -78,14 +78,14 @@ class Bar:
         self.bar.update(self.task, completed=completed, total=max(self.total, completed), rate=rate)
 
     def again(self) -> None:
-        """Begin at 0."""
+        """Start again from 0."""
         self.before = self.last = 0
         self.bar.reset(self.task, total=self.total, rate="")
 
 
 @contextmanager
 def decoding(total: int) -> Iterator[Bar]:
-    """A bar on a terminal: how many sentences a second, and how long it will take."""
+    """A bar on a terminal with the speed in sentences a second and the time left."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -121,27 +121,27 @@ def show_json(facts: Any, *, err: bool = False) -> None:
 
 
 def note(sentence: str) -> None:
-    """A remark that is no result: to stderr."""
+    """Print a remark to stderr; it is no result."""
     typer.secho(f"rampion: {plain(sentence)}", err=True, dim=True)
 
 
 def plain(text: str) -> str:
-    """The text with its control characters spelt out: none of a stranger's may reach the terminal."""
+    """The text with its control characters escaped, because text from files must not control the terminal."""
     return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def say(text: str) -> None:
-    """Lines in which texts and names of strangers stand."""
+    """Print lines that contain text from files, with control characters escaped."""
     typer.echo("\n".join(map(plain, text.split("\n"))))
 
 
 def number(value: float) -> str:
-    """A score by itself: 38.47, or 0.8342 where the scale is 0 to 1."""
+    """One score as text: 38.47, or 0.8342 on a scale of 0 to 1."""
     return numbers([value])[0]
 
 
 def numbers(values: Sequence[float]) -> list[str]:
-    """Scores side by side, with as many decimals."""
+    """Several scores as text, all with the same number of decimals."""
     return [f"{value:.{_places(values)}f}" for value in values]
 
 

@@ -115,7 +115,7 @@ class TuningError(RampionError):
 
 
 def meant(name: str, known: Iterable[str]) -> str:
-    """`did you mean 'wer'?` behind a semicolon, if a known name is much like this one."""
+    """The hint "; did you mean 'wer'?" if a known name resembles this one, else nothing."""
     from difflib import get_close_matches
 
     near = get_close_matches(name, list(known), 1)
@@ -123,7 +123,7 @@ def meant(name: str, known: Iterable[str]) -> str:
 
 
 class InputWarning(UserWarning):
-    """How a reader understood lists that leave something open: columns by their names, values that are missing.
+    """How a reader interpreted lists that are ambiguous: the roles of columns, or missing values.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Ctrl-C in the first moments: before anything has been written, and before there is a thread that could wait."""
+"""Ctrl-C while the program starts, before anything is written and before the watching thread exists."""
 
 import os
 import signal
@@ -8,7 +8,7 @@ INTERRUPTED, LINE = 130, b"rampion: interrupted; files that stood before are who
 
 
 def heed() -> bool:
-    """End at once from now on; false, and nothing, if whoever started this process made it deaf to Ctrl-C."""
+    """Let Ctrl-C end the process at once; return False and do nothing if the parent made the process ignore it."""
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         return False
     signal.signal(signal.SIGINT, _at_once)

@@ -34,12 +34,12 @@ class KeyedDecoder(Decoder, Protocol):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Its real-valued features."""
+        """The names of the decoder's real-valued features."""
         ...
 
     @property
     def fingerprint(self) -> str:
-        """Changes with whatever changes its candidates."""
+        """A hash of everything that determines the candidates."""
         ...
 
     def listed(self, segments: Texts, weights: Keyed, k: int) -> Iterator[DecodedBatch]:
@@ -47,17 +47,17 @@ class KeyedDecoder(Decoder, Protocol):
         ...
 
     def truths(self, segments: Texts, references: References, best: int) -> Iterator[DecodedBatch]:
-        """The candidates of highest BLEU that it can make (S10.4)."""
+        """The candidates of highest BLEU that the decoder can produce (S10.4)."""
         ...
 
     def bags(self, segments: Texts, seed: int) -> Iterator[DecodedBatch]:
-        """One candidate a segment that needs no weights: what random blocks fire (S10.7)."""
+        """One candidate for each segment, made without weights: the features of random blocks (S10.7)."""
         ...
 
     def best(self, segments: Texts, weights: Keyed) -> Texts: ...
 
     def spelt(self, keys: KeyRow) -> Texts:
-        """Keys in readable form."""
+        """The names of features, by their keys."""
         ...
 
 
@@ -65,11 +65,11 @@ class Loss(Protocol):
     """Scores and costs in, value and slopes out; it never sees a feature or a weight."""
 
     scope: ClassVar[Literal["segment", "corpus"]] = "segment"  # a sum over segments, or not
-    relative: ClassVar[bool] = True  # whether it stays the same when all scores of a list rise alike
+    relative: ClassVar[bool] = True  # whether the loss is unchanged when one number is added to all scores of a list
 
     @property
     def smooth(self) -> bool:
-        """Whether it has a gradient everywhere."""
+        """Whether the loss has a gradient everywhere."""
         ...
 
     def slopes(self, stakes: Stakes, scores: Reals) -> tuple[float, Reals]: ...
@@ -77,7 +77,7 @@ class Loss(Protocol):
 
 @runtime_checkable
 class Update(Protocol):
-    """How to move, given a (sub)gradient of the whole batch."""
+    """How to move the weights, given a (sub)gradient of the whole batch."""
 
     def start(self, size: int) -> Any: ...
 
@@ -88,7 +88,7 @@ class Update(Protocol):
 
 @runtime_checkable
 class Pace(Protocol):
-    """How far to move online: min(cap, violation / (curvature |df|^2))."""
+    """The length of an online step: min(cap, violation / (curvature |df|^2))."""
 
     @property
     def cap(self) -> float: ...
@@ -110,9 +110,9 @@ class Solver(Protocol[B, W]):
 
 
 class Policy(Protocol):
-    """Which candidates to learn from, when they come anew in every decoding iteration."""
+    """Which candidates to learn from, when every decoding iteration lists new ones."""
 
-    form: ClassVar[Form] = "lists"  # how they are kept
+    form: ClassVar[Form] = "lists"  # how the candidates are kept: as lists, or as relevant sets
 
 
 class ListPolicy(Policy, Protocol):

@@ -1,4 +1,4 @@
-"""What arrays must be before anything reads them: a table of types, shapes and rules for every kind of file.
+"""Checks of binary files before anything reads their arrays: a table of types, shapes and rules for every kind of file.
 
 A shape names sizes. The first array with the size `words` defines it, and all others must agree: a row of bounds has
 the shape ("words+1",). A side can be a sum of products of sizes and numbers ("2*slots", "width*candidates").
@@ -21,7 +21,7 @@ import numpy as np
 from rampion.arrays import Array
 from rampion.errors import StoreError
 
-PIECE = 1 << 17  # numbers looked at together: they stay in the cache
+PIECE = 1 << 17  # numbers that are checked together, few enough for the cache
 
 Side = int | str
 Rule = Callable[["Found", str], str | None]  # from the name of an array to what is wrong with it
@@ -44,7 +44,7 @@ class Found:
     sizes: dict[str, int] = field(default_factory=dict)
 
     def size(self, side: Side) -> int:
-        """The value of a side whose sizes are known."""
+        """The length of a side whose sizes are known."""
         if isinstance(side, int):
             return side
         return sum(
@@ -53,7 +53,7 @@ class Found:
         )
 
     def fits(self, side: Side, length: int) -> bool:
-        """Whether a side is as long as it says, * being any length; one size that is not known yet becomes known."""
+        """Whether a side has the declared length; * is any length. A size met for the first time gets its value."""
         if side == "*":
             return True
         if isinstance(side, str):
@@ -64,7 +64,7 @@ class Found:
                     least = self.size(side)
                     self.sizes[name] = 1
                     step = self.size(side) - least
-                    if step == 0:  # none of them, whatever the size: another array tells it
+                    if step == 0:  # 0 of them, whatever the size: another array defines the size
                         del self.sizes[name]
                         return length == least
                     self.sizes[name] = max(0, length - least) // step
@@ -119,14 +119,14 @@ class Schema:
             yield self.also(found)
 
     def _key(self, name: str) -> str | None:
-        """The name under which an array stands in the table."""
+        """The name of an array's row in the table."""
         if name in self.rows and name[-1:] != "*":
             return name
         return next((key for key in self.rows if key[-1] == "*" and name.startswith(key[:-1])), None)
 
 
 def count(value: Any) -> bool:
-    """Whether something is a whole number from 0 up that an array could have as its size."""
+    """Whether the value is a whole number from 0 up that could be the size of an array."""
     return type(value) is int and 0 <= value < 1 << 62
 
 
@@ -152,11 +152,11 @@ def _fault_of_form(found: Found, name: str, row: Row) -> str | None:
     return None
 
 
-# Rows that many files have
+# Rows of many kinds of files
 
 
 def bounds(things: str, of: str) -> Row:
-    """Where each of so many things begins and ends in the array `of`."""
+    """Bounds of one span for each of the `things`; together the spans cover the array `of`."""
     return Row("<i8", (f"{things}+1",), (spans(of),))
 
 
@@ -169,12 +169,12 @@ def singles(*shape: Side) -> Row:
 
 
 def ids_of(size: Side, of: Side) -> Row:
-    """So many ids of things of which there are `of`."""
+    """An array of `size` ids, all below the size `of`."""
     return Row("<u4", (size,), (below(of),))
 
 
 def strings(things: str, blob: str, limits: str, form: str = "utf8") -> dict[str, Row]:
-    """Strings: their bytes, which are UTF-8, and their bounds."""
+    """Two rows for strings: their bytes in UTF-8, and their bounds."""
     return {
         limits: Row("<i8", (f"{things}+1",), (spans(blob), utf8(blob))),
         blob: Row("|u1", (f"{blob} bytes",)),
@@ -192,13 +192,13 @@ def pieces(array: Array, more: int = 0) -> Iterator[Array]:
 
 
 def finite(found: Found, name: str) -> str | None:
-    """No NaN, and nothing infinite."""
+    """Every number is finite."""
     held = all(np.isfinite(piece).all() for piece in pieces(found.arrays[name]))
     return None if held else "holds a number that is not finite"
 
 
 def finite_if_any(found: Found, name: str) -> str | None:
-    """Finite numbers, and NaN where there is none."""
+    """Every number is finite, or NaN for a missing one."""
     held = not any(np.isinf(piece).any() for piece in pieces(found.arrays[name]))
     return None if held else "holds a number that is infinite"
 
@@ -213,7 +213,7 @@ def nonzero(found: Found, name: str) -> str | None:
 
 
 def rises(array: Array) -> bool:
-    """Whether no number is below the one before it."""
+    """Whether no number is less than the one before it."""
     return all(bool((piece[1:] >= piece[:-1]).all()) for piece in pieces(array, 1))
 
 
@@ -242,7 +242,7 @@ def below(size: Side) -> Rule:
 
 
 def rising(limits: str, strictly: bool = True) -> Rule:
-    """Numbers rise inside each span of the bounds, which have been proved."""
+    """Numbers rise inside each span. The bounds have been checked before."""
 
     def rule(found: Found, name: str) -> str | None:
         array, edges, start = found.arrays[name], found.arrays[limits], 1
@@ -257,7 +257,7 @@ def rising(limits: str, strictly: bool = True) -> Rule:
 
 
 def utf8(blob: str) -> Rule:
-    """Every string between these bounds, which have been proved, is UTF-8."""
+    """Every string between these bounds is UTF-8. The bounds have been checked before."""
 
     def rule(found: Found, name: str) -> str | None:
         raw, fault, plain = found.arrays[blob], f"holds a string of {blob} that is not UTF-8", True
@@ -272,7 +272,7 @@ def utf8(blob: str) -> Rule:
             return fault
         if not plain:
             for piece in pieces(found.arrays[name]):
-                if (raw[piece[piece < len(raw)]] & 0xC0 == 0x80).any():  # it begins inside a letter
+                if (raw[piece[piece < len(raw)]] & 0xC0 == 0x80).any():  # the string begins inside a letter
                     return fault
         return None
 

@@ -1,8 +1,8 @@
-"""Ctrl-C ends the command in one line within a second, whatever it does; and closed standard streams are no trap.
+"""Ctrl-C ends the command within a second with one line, whatever it does; closed standard streams do no harm.
 
-Python tells its main thread of Ctrl-C when the kernel or the import at hand returns, which may take minutes. So a
-thread is woken too: if the process has not ended by itself after GRACE seconds, the thread removes the files that are
-not finished and ends it. What has a name on the disk is whole at any moment, so nothing is lost.
+Python handles Ctrl-C in its main thread, and only after the running kernel or import has returned, which may take
+minutes. So a second thread is woken too. If the process has not ended by itself after GRACE seconds, that thread
+removes the unfinished files and ends the process. Files get their names when they are complete, so nothing is lost.
 """
 
 from __future__ import annotations
@@ -27,30 +27,30 @@ _TOLD, _DONE = threading.Event(), threading.Event()
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C, as a class of its own.
 
-    Python marks a KeyboardInterrupt itself that leaves a string in exec or eval (every dataclass is made by one) as
-    caught by nobody, and ends the process by the signal, whoever catches it later.
+    If a KeyboardInterrupt itself leaves code that runs in exec or eval (every dataclass is made by exec), Python marks
+    it as uncaught and later ends the process by the signal, although it was caught.
     """
 
 
 def watch() -> None:
-    """From now on Ctrl-C ends this process in one line, when what is being written is removed."""
+    """From now on Ctrl-C removes unfinished files and ends this process with one line."""
     ear, mouth = os.pipe()
     if sys.platform != "win32":
         os.set_blocking(mouth, False)
     signal.set_wakeup_fd(mouth, warn_on_full_buffer=False)
     sys.unraisablehook = _unraisable
     threading.Thread(target=_end, args=(ear,), daemon=True).start()
-    atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)  # runs last; then Python gives up its handlers
-    signal.signal(signal.SIGINT, _once)  # last: it may strike at once
+    atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)  # runs last
+    signal.signal(signal.SIGINT, _once)  # last, because Ctrl-C may come at once
 
 
 def done() -> None:
-    """The work is done, and Ctrl-C interrupts nothing; only if the process does not end soon is it ended."""
+    """The work is done: Ctrl-C interrupts nothing any more, but still ends a process that does not end soon."""
     _DONE.set()
 
 
 def tell() -> None:
-    """The one line; a second call says nothing."""
+    """Print the one line; a second call prints nothing."""
     if not _TOLD.is_set():
         _TOLD.set()
         with suppress(OSError):
@@ -58,7 +58,7 @@ def tell() -> None:
 
 
 def remove(path: str) -> None:
-    """Remove a file, or a folder with all that is in it, as far as it can be done."""
+    """Remove a file, or a folder with its contents, as far as possible."""
     try:
         os.unlink(path)
     except OSError:
@@ -69,7 +69,7 @@ def remove(path: str) -> None:
 
 
 def occupy() -> None:
-    """Open what stands for closed standard streams: else the next file that is opened would take what is printed."""
+    """Open substitutes for closed standard streams; otherwise the next opened file would receive what is printed."""
     for name, number, flags, mode in (
         ("stdin", 0, os.O_WRONLY, "r"),
         ("stdout", 1, os.O_RDONLY, "w"),
@@ -78,30 +78,30 @@ def occupy() -> None:
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, flags)  # takes the lowest number that is free; reading 0 and writing to 1 are errors
+            os.open(os.devnull, flags)  # gets the lowest free number, so that using it is an error
         if getattr(sys, name) is None:
             setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115 - for good
 
 
 def _once(_number: int, _frame: FrameType | None) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second one must not disturb what the first has begun
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not disturb the clean-up of the first
     if not _DONE.is_set():
         raise Interrupted
 
 
 def _end(ear: int) -> None:
-    while signal.SIGINT not in os.read(ear, 1):  # other signals wake it too
+    while signal.SIGINT not in os.read(ear, 1):  # other signals wake the thread too
         pass
     time.sleep(GRACE)
     for path in list(UNFINISHED):
         remove(path)
     if os.isatty(2):
-        os.write(2, b"\x1b[?25h\r\x1b[K")  # a progress bar hides the cursor
+        os.write(2, b"\x1b[?25h\r\x1b[K")  # show the cursor, which a progress bar hides
     tell()
     os._exit(INTERRUPTED)
 
 
 def _unraisable(caught: sys.UnraisableHookArgs, /) -> None:
-    """Ctrl-C may strike where Python lets nothing through; then the thread ends the process."""
+    """Ctrl-C may come where Python drops exceptions, as in __del__; then the thread ends the process."""
     if not issubclass(caught.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(caught)

@@ -1,6 +1,6 @@
-"""What systems do differently: locks, memory, other processes.
+"""What differs between operating systems: locks, memory, other processes.
 
-Only here are modules imported and functions called that not all systems have; everything else is the same everywhere.
+Modules and functions that not all systems have are used only here; the rest of the code is the same everywhere.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ if sys.platform == "win32":
     import ctypes
     import msvcrt
 
-    _BEHIND = 1 << 30  # where no file of ours has a byte: Windows lets nobody read what is locked
+    _BEHIND = 1 << 30  # an offset beyond the end of our files, because Windows lets nobody read locked bytes
 
     def locked(handle: int) -> bool:
-        """Whether the lock of the open file is now ours; raise OSError if its file system has no locks."""
+        """Try to lock the open file, and return whether it worked; raise OSError if the file system has no locks."""
         os.lseek(handle, _BEHIND, os.SEEK_SET)
         try:
             msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
@@ -33,10 +33,10 @@ if sys.platform == "win32":
         return True
 
     def alive(process: int) -> bool:
-        """Whether there is such a process on this machine."""
+        """Whether a process with this number runs on this machine."""
         kernel, code = ctypes.WinDLL("kernel32", use_last_error=True), ctypes.c_ulong()
         if not (opened := kernel.OpenProcess(0x1000, False, process)):  # PROCESS_QUERY_LIMITED_INFORMATION
-            return ctypes.get_last_error() == 5  # it is there, but not ours
+            return ctypes.get_last_error() == 5  # it exists, but belongs to another user
         kernel.GetExitCodeProcess(opened, ctypes.byref(code))
         kernel.CloseHandle(opened)
         return code.value == 259  # STILL_ACTIVE
@@ -46,19 +46,19 @@ if sys.platform == "win32":
         process.kill()
 
     def peak() -> int:
-        """Bytes that the process has used at most; 0, since this system does not tell."""
+        """The peak of this process's memory in bytes; 0, because this system does not report it."""
         return 0
 
     def private(size: int) -> mmap.mmap:
-        """So many bytes of memory, zeroed."""
+        """Zeroed memory of this many bytes."""
         return mmap.mmap(-1, max(1, size))
 
     def settle(folder: Path) -> None:
-        """Windows opens no folders."""
+        """Do nothing: Windows cannot open folders."""
 
     @contextmanager
     def held(path: Path) -> Iterator[bool]:
-        """Windows lets nobody rename what is open: nothing is held."""
+        """Hold nothing: Windows cannot rename open files."""
         yield False
 
 else:
@@ -66,7 +66,7 @@ else:
     import resource
 
     def locked(handle: int) -> bool:
-        """Whether the lock of the open file is now ours; raise OSError if its file system has no locks."""
+        """Try to lock the open file, and return whether it worked; raise OSError if the file system has no locks."""
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -76,7 +76,7 @@ else:
         return True
 
     def alive(process: int) -> bool:
-        """Whether there is such a process on this machine."""
+        """Whether a process with this number runs on this machine."""
         if not 0 < process < 1 << 31:
             return False
         try:
@@ -93,12 +93,12 @@ else:
             os.killpg(process.pid, signal.SIGKILL)
 
     def peak() -> int:
-        """Bytes that the process has used at most."""
+        """The peak of this process's memory in bytes."""
         used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return used if sys.platform == "darwin" else used << 10
 
     def private(size: int) -> mmap.mmap:
-        """So many bytes of memory, zeroed, on huge pages where the system has them."""
+        """Zeroed memory of this many bytes, on huge pages where the system has them."""
         memory = mmap.mmap(-1, max(1, size), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         with suppress(AttributeError, OSError):
             memory.madvise(mmap.MADV_HUGEPAGE)
@@ -114,7 +114,7 @@ else:
 
     @contextmanager
     def held(path: Path) -> Iterator[bool]:
-        """Hold a file or a folder that is being written; whether nobody else does, as far as it can be known."""
+        """Lock a file or a folder that is being written, and yield whether that worked."""
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
             try:

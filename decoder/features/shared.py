@@ -132,14 +132,14 @@ class Shared:
             first += table.size
 
     def spread(self, weights: Reals) -> Reals:
-        """What its groups add to the weight of each feature."""
+        """The sum of the weights of each feature's groups."""
         found = np.zeros(self.count)
         for _, table, part in self._parts(weights):
             found += np.append(part, 0.0)[table.places]
         return found
 
     def gather(self, slopes: Reals) -> Reals:
-        """The slopes of the groups' weights, from those of the features' weights."""
+        """The slopes of the groups' weights from those of the features' weights."""
         found = [np.bincount(table.places, slopes, table.size + 1)[:-1] for table in self.tables]
         return np.concatenate([np.zeros(0), *found])
 

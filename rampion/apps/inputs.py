@@ -125,7 +125,7 @@ def references_of(
     if records and any(records.found.values()):
         return records.references(segments)
     raise InputError(
-        f"there are no references, which {metric} needs; name them with --refs, or a column to go by with --target"
+        f"there are no references, which {metric} needs; name them with --refs, or a column to score by with --target"
     )
 
 

@@ -42,7 +42,7 @@ def inspect(
             raise
         note(f"examined without references: {error}")
     if not (refs or metric or held):
-        note("examined without references: name them with --refs, or a column to go by with --target")
+        note("examined without references: name them with --refs, or a column to score by with --target")
     learnt = weights_for(merged.features, weights, lenient).vector if weights else None
     others = read_runs([other], lenient, columns, [metric] if metric else []).lists[0] if other else None
     return examine(judged if metric else merged, arbiter, learnt, others, top)

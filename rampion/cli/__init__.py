@@ -83,7 +83,7 @@ for command in COMMANDS:
 # Exit codes beside 0 and Python's own; 128 + the number of a signal is what shells show of it.
 UNUSABLE, WRONG, DEFECT, UNREAD = 1, 2, 70, 128 + 13
 
-# What would need less memory.
+# By command, what to do if memory is not enough.
 LESS = {
     "tune": "--folder keeps the working data of a store in files, and --shards learns part by part",
     "train": "--memory SIZE keeps in files what does not fit, and fewer --threads or a smaller --beam take less",
@@ -98,14 +98,14 @@ LESS = {
 
 
 def main() -> None:
-    """Run, and turn what went wrong into one sentence and an exit code.
+    """Run a command, and turn any error into one sentence and an exit code.
 
-    1 is a result not to be used, 2 bad input, 70 a defect of Rampion, 130 an interruption (Ctrl-C), 141 a reader of the
-    output that has gone.
+    Codes: 1 for a result that must not be used, 2 for bad input, 70 for a defect of Rampion, 130 for an interruption
+    (Ctrl-C), 141 if the reader of the output has gone.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # what a terminal cannot show is no reason to stop
+            stream.reconfigure(errors="backslashreplace")  # ignore characters that a terminal cannot show
     try:
         try:
             app(prog_name="rampion")
@@ -128,12 +128,12 @@ def main() -> None:
 
 
 def _verdict(error: Exception) -> tuple[str, int]:
-    """What to say of an error, and the exit code."""
+    """The sentence about an error, and the exit code."""
     if isinstance(error, RampionError):
         return str(error), UNUSABLE if isinstance(error, TuningError) else WRONG
     if isinstance(error, MemoryError):
         asked = f": {error}".replace(": U", ": u") if str(error) else ""
-        less = LESS.get(sys.argv[1] if len(sys.argv) > 1 else "", "a part of the input at a time takes less")
+        less = LESS.get(sys.argv[1] if len(sys.argv) > 1 else "", "smaller parts of the input take less")
         return f"out of memory{asked}; {less}", WRONG
     if isinstance(error, RuntimeError) and "start new thread" in str(error):
         return "the system lets this process start no more threads; name fewer (--threads), or raise ulimit -u", WRONG
@@ -143,7 +143,7 @@ def _verdict(error: Exception) -> tuple[str, int]:
 
 
 def _defect(error: Exception) -> str:
-    """The last resort: a sentence, and a file with what a maintainer needs to know."""
+    """The last resort: a sentence, and a file with the traceback and versions for a bug report."""
     last = (str(error).strip().splitlines() or [""])[-1][:200]
     sentence = f"this is a defect of Rampion ({type(error).__name__}: {last}); please report it to the project's issues"
     facts = [f"rampion {__version__}, Python {platform.python_version()}, {platform.platform()}", shlex.join(sys.argv)]
@@ -157,12 +157,12 @@ def _defect(error: Exception) -> str:
 
 
 def _say(sentence: str) -> None:
-    """One line to stderr, whatever control characters a file has put into the sentence."""
+    """Print one line to stderr, with control characters from files escaped."""
     with suppress(OSError):  # there may be no stderr
         typer.echo(f"rampion: {console.plain(sentence)}", err=True)
 
 
 def _drop_output() -> None:
-    """What stdout could not take would be tried again, and complained about, when Python ends."""
+    """Drop buffered output, which Python would try to write again at its end, with a second error."""
     with suppress(OSError), open(os.devnull, "wb") as nowhere:
         os.dup2(nowhere.fileno(), sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""rampion blocks: pairs of phrases from aligned text, and what is known of them."""
+"""rampion blocks: pairs of phrases from aligned text, with their probabilities."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def blocks(
 ) -> None:
     """Extract pairs of phrases from aligned text, with their probabilities; or look into a file of them.
 
-    Without --align the words are aligned as the folder has it, or else first.
+    Without --align the alignment in the folder is used, or a new one is made.
     """
     from rampion.apps import blocks as extracting
 

@@ -1,4 +1,4 @@
-"""rampion cite: BibTeX of what a run rests on."""
+"""rampion cite: BibTeX for the papers behind a run."""
 
 from __future__ import annotations
 

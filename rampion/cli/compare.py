@@ -122,7 +122,7 @@ def _latex(blocks: Sequence[Block]) -> None:
 
 
 def _tex(cell: str) -> str:
-    """The cell with a minus before negative numbers, or with what TeX would read as its own."""
+    """The cell with a minus sign before negative numbers, and with TeX's special characters escaped."""
     cell = cell.strip()
     return f"${cell}$" if cell.startswith(("+", "-")) else cell.translate(TEX)
 

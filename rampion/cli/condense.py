@@ -36,7 +36,7 @@ def condense(
 ) -> None:
     """Put learnt weights of pairs, lexical, triplets and reordering into the blocks, as features named learnt.
 
-    With weight 1 each, translations score as they did with the sparse features, and the search looks nothing up.
+    With weight 1 each, translations get the scores that they had with the sparse features, and the search is faster.
     Weights of real-valued features are not condensed; --save-weights writes them, with 1 for each learnt feature.
     """
     from rampion.apps import condense as condensing

@@ -141,14 +141,14 @@ def filter_(
     greedy: opt.Greedy = False,
     as_json: opt.Json = False,
 ) -> None:
-    """Keep only training pairs that a test needs: every substring of it that any pair holds stays in one."""
+    """Keep only training pairs that a test needs, so that each substring of it in the text stays in one of them."""
     from rampion.apps import corpus
 
     _show(corpus.filtered(folder, pair, test, words, greedy, out), out, as_json)
 
 
 def _show(made: Made, out: str, as_json: bool) -> None:
-    """What was dropped and what was made."""
+    """Print what was dropped and what was made."""
     if as_json:
         facts: dict[str, object] = {"corpus": out, "dropped": [row._asdict() for row in made.dropped]}
         facts["texts"] = [row._asdict() for row in made.sizes]

@@ -47,9 +47,9 @@ def counts(
     threads: opt.Threads = None,
     as_json: opt.Json = False,
 ) -> None:
-    """Choose count features of aligned text: frequent word pairs and n-grams, telling triggers; or look into a file.
+    """Choose count features of aligned text: frequent word pairs and n-grams, and triggers; or look into a file.
 
-    Without --align the words are aligned as the folder has it, or else first. Word pairs are taken from the links
+    Without --align the alignment in the folder is used, or a new one is made. Word pairs are taken from the links
     inside phrase pairs.
     """
     from rampion.apps.counts import CountsTask

@@ -74,7 +74,7 @@ def demo(
 
 
 def show(results: Results) -> None:
-    """The table, the strongest features, and a sentence."""
+    """Print the table, the strongest features, and a sentence."""
     from rampion.report.demonstrated import LABELS
 
     rows = []

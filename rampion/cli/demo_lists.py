@@ -50,7 +50,7 @@ def _show(found: Results) -> None:
     console.show(rows, ["BLEU after", "tuned on", "held out", "95% interval", "gain", "95% interval"])
     if found.gain[TITLES["ramp2"]].high < 0:
         typer.echo(
-            "\nRamp 2 pulls the best up but pushes no bad one down: on lists that stay the same its loss is least\n"
+            "\nRamp 2 raises good candidates but lowers no bad ones: on lists that stay the same its loss is least\n"
             f"where all scores are nearly equal (its weights keep {100 * found.shrunk:.0f} % of their length)."
         )
     gain = found.gain[TITLES["rampion"]]

@@ -20,7 +20,7 @@ EXAMPLE = """
 def samples(out: opt.SamplesOut = Path("samples"), problems: opt.Problems = 300, seed: opt.Seed = 1) -> None:
     """Write solutions of invented arithmetic problems by two invented models, one a line, with a 0/1 label.
 
-    train.jsonl and test.jsonl hold eight solutions of each of so many problems.
+    train.jsonl and test.jsonl hold eight solutions of each problem.
     """
     from rampion.apps.demo_samples import write
 

@@ -18,9 +18,9 @@ EXAMPLE = """
 
 
 def transcripts(out: opt.TranscriptsOut = Path("speech"), utterances: opt.Utterances = 250, seed: opt.Seed = 1) -> None:
-    """Write what an invented recogniser hears of English sentences: n-best lists with costs, as Kaldi writes them.
+    """Write n-best lists of an invented speech recogniser for English sentences, with costs, as Kaldi writes them.
 
-    The folders train and test hold texts and costs, train.ref and test.ref what was said, and lm.txt other sentences
+    The folders train and test hold texts and costs, train.ref and test.ref the transcripts, and lm.txt other sentences
     to estimate a language model from.
     """
     from rampion.apps.demo_transcripts import write

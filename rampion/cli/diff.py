@@ -52,7 +52,7 @@ def diff(
 
 
 def _show_settings(found: Difference) -> None:
-    """Settings and inputs that differ."""
+    """Print the settings and inputs that differ."""
     rows = [(name, *("" if value is None else str(value) for value in pair)) for name, pair in found.settings.items()]
     if rows:
         console.show(rows, ["setting", *found.runs])

@@ -33,7 +33,7 @@ def features(
     lenient: opt.Lenient = False,
     as_json: opt.Json = False,
 ) -> None:
-    """Add features that need no model: consensus, votes, lengths, products, bins. Without lists, tell what there is."""
+    """Add features that need no model: consensus, votes, lengths, products, bins. Without lists, list all of them."""
     from rampion.apps import features as making
     from rampion.errors import InputError
     from rampion.features import WEIGHED, described

@@ -1,4 +1,4 @@
-"""Before a command begins: no file that it is to write is one that it reads, or is to be written twice."""
+"""Checks before a command begins: no output is also an input, and no two outputs are the same file."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from rampion.errors import InputError
 
 Function = TypeVar("Function", bound=Callable[..., object])
 OUTPUTS = {"--out", "--lists", "--nbest", "--save", "--save-weights", "--svg", "--derivations", "--curves"}
-# What stands in --help for what is read: files, folders, and words that may be files.
+# Placeholders in --help for inputs: files, folders, and words that may be files.
 READ = {"FILE", "DIR", "RUN", "NBEST", "TEXT", "CORPUS", "OUTPUT", "TARGET", "SOURCE", "GOLD", "BLOCKS", "LM",
         "SYSTEM", "OTHER", "NAME=FILE"}  # fmt: skip
-WORKED_IN = {"--folder", "--run", "--root"}  # folders that files are not read from
-# What a folder of a run or of a corpus is made of; other files in it, such as a page, are nobody's input.
+WORKED_IN = {"--folder", "--run", "--root"}  # folders that hold no inputs
+# The parts of a run folder or a corpus; other files in it, such as a page, are no inputs.
 PARTS = {"weights.txt", "weights.last.txt", "manifest.json", "config.toml", "events.jsonl", "sets", "lists", "weights",
          "system", "shards"}  # fmt: skip
 TEXTS = {"train", "dev", "test"}
 
 
 class Command(TyperCommand):
-    """A command that looks at its files first, and removes what killed ones have left of its outputs."""
+    """A command that checks its files first, and removes unfinished outputs of killed commands."""
 
     def invoke(self, ctx: typer.Context) -> object:  # type: ignore[override]  # typer keeps its own class private
         outputs, inputs = list[Named](), list[Named]()
@@ -39,7 +39,7 @@ class Command(TyperCommand):
                 inputs += [Named(flag if flag.startswith("-") else param.metavar or "", path) for path in found]
         refuse_overlaps(outputs, inputs)
         if outputs:
-            from rampion.formats.files import swept_beside  # readers of --help need not wait for it
+            from rampion.formats.files import swept_beside  # imported late, because --help does not need it
 
             for output in outputs:
                 swept_beside(output.path)
@@ -49,7 +49,7 @@ class Command(TyperCommand):
 class App(typer.Typer):
     """An app of such commands."""
 
-    def command(  # type: ignore[override]  # what ours make use of
+    def command(  # type: ignore[override]  # the arguments that our commands use
         self, name: str | None = None, *, epilog: str | None = None, rich_help_panel: str | None = None
     ) -> Callable[[Function], Function]:
         return super().command(name, cls=Command, epilog=epilog, rich_help_panel=rich_help_panel)
@@ -84,7 +84,7 @@ def _paths(value: object) -> Iterator[str]:
 
 
 def _identity(path: str) -> object:
-    """What two names of one file have in common; None for devices and pipes, which nothing replaces."""
+    """A value that is equal for two names of one file; None for devices and pipes, which are never replaced."""
     try:
         found = os.fstat(0) if path == "-" else os.stat(path)
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""rampion inspect: the doctor of n-best lists."""
+"""rampion inspect: scores, features and problems of n-best lists."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _show_scores(scores: Scores) -> None:
 
 
 def _show_places(places: Sequence[Place]) -> None:
-    """Where the best candidates stand, in the lists whose candidates differ."""
+    """Print the ranks of the best candidates, in lists with candidates of different cost."""
     if not places[0].lists:
         typer.echo("no list has candidates of different cost, so none has a best one")
         return

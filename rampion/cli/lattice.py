@@ -1,4 +1,4 @@
-"""rampion lattice: source sentences in; everything that the search kept out."""
+"""rampion lattice: source sentences in, search graphs out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""rampion learn: a corpus in, a system with features learnt from all of its text out, and what each step is worth."""
+"""rampion learn: a corpus in; a system with features learnt from all of its text, and the gain of each step out."""
 
 from __future__ import annotations
 
@@ -53,9 +53,10 @@ def learn(
     """Build a translation system whose blocks carry features learnt from the whole training text.
 
     It aligns words, extracts blocks, estimates a language model and tunes fourteen features (--tuner). Then it decodes
-    the training text, each stretch with what the other stretches give. From these lists it learns weights of sparse
-    features by expected BLEU. The rate, the regulariser and the number of steps are those that are best on the last
-    stretch. The weights become columns of the blocks, and all is tuned again. A stopped run goes on where it was.
+    the training text, each stretch with blocks and a language model of the other stretches. From these lists it learns
+    weights of sparse features by expected BLEU. The last stretch selects the rate, the regulariser and the number of
+    steps. The weights become columns of the blocks, and all is tuned again. An interrupted run is resumed by the same
+    command.
 
     The table at the end compares each step with dense tuning, on dev and test; several seeds are runs of MERT.
     """

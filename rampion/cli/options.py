@@ -1,8 +1,8 @@
-"""Every option of every command, once, with the one help text that it has wherever it stands.
+"""Every option of every command is declared here once, with one help text for all commands.
 
-A command takes an option by the name of its type here, and gives it a default. The same flag means the same everywhere,
-but for the few that name the thing a command works on: --out, --dev, --test, --pairs, --longest, --top, --compare and
---group.
+A command uses an option by the name of its type here, and gives it a default. The same flag means the same everywhere,
+except for flags that name the thing that a command works on: --out, --dev, --test, --pairs, --longest, --top, --compare
+and --group.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Format(StrEnum):
     json = "json"
 
 
-# What a shell completes; imported only when it asks
+# Words for shell completion; imported only when a shell asks for them
 
 
 def _recipes(incomplete: str) -> list[str]:
@@ -60,7 +60,7 @@ def _added(incomplete: str) -> list[str]:
     return [name for name in MAKERS if name.startswith(incomplete)]
 
 
-# What several commands read: arguments without a flag
+# Arguments that several commands read
 
 NBEST = "Lists: Moses n-best, JSONL or a store; .gz and .zst too; - is stdin."
 
@@ -83,11 +83,11 @@ TrainCorpus = Annotated[
     str, Argument(metavar="CORPUS", help="A folder from [bold]rampion corpus[/bold]: train, dev and test text.")
 ]
 
-# What every command has
+# Options of every command
 
 Json = Annotated[bool, Option("--json", metavar="", help="Print one JSON object for machines instead of tables.")]
 
-# What is written: one flag, as many texts as there are things to write
+# Outputs: one flag, with a help text for each kind of output
 
 Out = "--out", "-o"
 PictureOut = Annotated[Path, Option(*Out, metavar="FILE", help="The picture: a file that ends in .svg, .png or .pdf.")]
@@ -101,7 +101,7 @@ DemoOut = Annotated[
 SamplesOut = Annotated[Path, Option("--out", "-o", metavar="DIR", help="The folder for train.jsonl and test.jsonl.")]
 Problems = Annotated[int, Option(metavar="N", min=1, help="Problems in each file.")]
 TranscriptsOut = Annotated[
-    Path, Option("--out", "-o", metavar="DIR", help="The folder for the lists, what was said, and text to read.")
+    Path, Option("--out", "-o", metavar="DIR", help="The folder for lists, transcripts, and text for a model.")
 ]
 Utterances = Annotated[int, Option(metavar="N", min=1, help="Utterances in each half.")]
 ListsDemoOut = Annotated[
@@ -164,14 +164,14 @@ SaveWeights = Annotated[
     Option("--save-weights", metavar="FILE", help="Also write the weights that tuning should start from."),
 ]
 
-# References, metrics, and how lists are read
+# References, metrics, and the reading of lists
 
 _REFS = "References: a file for each, line by line, or one file of lines `id ||| text`. JSONL lists may hold their own."
 Refs = Annotated[list[str] | None, Option("--refs", metavar="FILE", help=_REFS)]
 NeededRefs = Annotated[list[str], Option("--refs", metavar="FILE", help=_REFS)]
 _METRIC = (
     "bleu[:variant or tokeniser], chrf, chrf++, meteor, ter, wer, cer; for lists also metric:COLUMN, one of their "
-    "columns (metric:COLUMN,lower if less is better), and COLUMN/COLUMN, a sum by a sum."
+    "columns (metric:COLUMN,lower if less is better), and COLUMN/COLUMN, a sum divided by a sum."
 )
 Metric = Annotated[str | None, Option("--metric", metavar="NAME", help=_METRIC, autocompletion=_metrics)]
 Metrics = Annotated[
@@ -183,8 +183,8 @@ Target = Annotated[
     Option(
         "--target",
         metavar="COLUMN",
-        help="The column to go by: a label of 0 or 1, a reward, a metric; COLUMN,lower if less is better, ERRORS/WORDS "
-        "for a sum by a sum. Short for --metric metric:COLUMN.",
+        help="The column to score by: a label of 0 or 1, a reward, a metric; COLUMN,lower if less is better, "
+        "ERRORS/WORDS for a sum divided by a sum. Short for --metric metric:COLUMN.",
     ),
 ]
 From = Annotated[
@@ -206,8 +206,8 @@ Columns = Annotated[
         metavar="ROLE=COLUMN,…",
         help="What the columns of a table are for, as in id=question_id,text=solution,target=is_correct; roles are id, "
         "text, source, group, weight, score, target, refs, features, keep, indicators, drop and size; several columns "
-        "of a role have a + between. By default plain names say it; other columns of numbers are features.",
-        show_default="plain names",
+        "of a role have a + between. By default common names are known, and other columns of numbers are features.",
+        show_default="common names",
     ),
 ]
 Lenient = Annotated[
@@ -234,13 +234,13 @@ Iteration = Annotated[
         show_default="the best on dev",
     ),
 ]
-_TOP = "How many features to show, the largest first."
+_TOP = "The number of features to show, those with the largest weights first."
 TopFeatures = Annotated[int, Option("--top", metavar="N", min=0, help=_TOP)]
 TopWeights = Annotated[int, Option("--top", metavar="N", min=1, help=_TOP)]
 TopFired = Annotated[int, Option("--top", metavar="N", min=0, help=_TOP, show_default="all that weigh")]
 TopRows = Annotated[int, Option("--top", metavar="N", min=1, help="At most this many rows of a table.")]
 OtherRun = Annotated[
-    Path | None, Option("--compare", metavar="RUN", help="Another run: the page tells what differs, and nothing else.")
+    Path | None, Option("--compare", metavar="RUN", help="Another run: the page shows only what differs.")
 ]
 OtherWeights = Annotated[str | None, Option("--compare", metavar="FILE", help="Other weights, to compare with.")]
 AxisFeatures = Annotated[
@@ -312,7 +312,7 @@ DevRefs = Annotated[list[str] | None, Option("--dev-refs", metavar="FILE", help=
 KeepRounds = Annotated[
     bool, Option("--keep-rounds", metavar="", help="Write the weights of every round too: weights/NNN.bin.")
 ]
-_SEEDS = "Seeds, with commas between: whatever draws random numbers is run once with each."
+_SEEDS = "Seeds, with commas between: everything that draws random numbers is run once with each."
 Seeds = Annotated[str | None, Option("--seeds", metavar="N,N,…", help=_SEEDS)]
 SomeSeeds = Annotated[str, Option("--seeds", metavar="N,N,…", help=_SEEDS)]
 _SEED = "Seed of the random numbers; the same seed gives the same result."
@@ -332,7 +332,7 @@ Shards = Annotated[
         "--shards",
         min=1,
         metavar="N",
-        help="Cut what is learnt from into N parts that are worked on separately; --executor changes nothing in the "
+        help="Cut the data into N parts that are worked on separately; --executor changes nothing in the "
         "result.",
     ),
 ]
@@ -399,7 +399,7 @@ SharedWeights = Annotated[
     ),
 ]
 
-# Who does the work
+# Threads and workers
 
 Threads = Annotated[
     int | None,
@@ -585,7 +585,7 @@ Derivations = Annotated[
 
 # Aligning words, and what is made of aligned text
 
-_PAIR = "Source and target language, such as de-en, where names of files do not tell."
+_PAIR = "Source and target language, such as de-en, if the names of files do not show them."
 Pair = Annotated[str | None, Option("--pair", metavar="SRC-TGT", help=_PAIR)]
 NeededPair = Annotated[str, Option("--pair", metavar="SRC-TGT", help=_PAIR)]
 Symmetrise = Annotated[
@@ -606,7 +606,7 @@ Least = Annotated[
     int, Option("--least", min=1, metavar="N", help="Drop what occurs less often: a block, or a trigger.")
 ]
 BlocksTop = Annotated[
-    int, Option("--top", min=0, metavar="N", help="Keep so many blocks of each source phrase; 0 keeps all.")
+    int, Option("--top", min=0, metavar="N", help="Keep at most N blocks of each source phrase; 0 keeps all.")
 ]
 _RATIO = "Drop pairs with one side more than this many times as long as the other."
 BlockRatio = Annotated[float, Option("--ratio", min=0.0, help=_RATIO, show_default="0: drop none")]
@@ -651,7 +651,7 @@ SourceText = Annotated[
 ]
 Answer = Annotated[
     str | None,
-    Option("--answer", metavar="REGEX", help="Where a text says its answer: the last match, or its first group."),
+    Option("--answer", metavar="REGEX", help="A pattern that finds the answer in a text; its last match counts."),
 ]
 
 # Parallel text
@@ -731,7 +731,7 @@ Trials = Annotated[
 ]
 Style = Annotated[Format, Option("--format", help="How to print the result.")]
 Every = Annotated[
-    float | None, Option("--every", min=0.1, metavar="SECONDS", help="Look again after every so many seconds.")
+    float | None, Option("--every", min=0.1, metavar="SECONDS", help="Show the status again every SECONDS seconds.")
 ]
 Scale = Annotated[
     str, Option("--scale", metavar="NAME", help="How much text and how many iterations: small, medium, full.")

@@ -1,7 +1,7 @@
-"""Features that lists give for free: what their texts, their sources and their other features tell.
+"""Features that are computed from the lists alone: from their texts, their sources and their other features.
 
-A feature's name says how it is made: `consensus:chrf`, `length`, `LM*TM`, `LM>-3.5`. So the features that weights were
-learnt with can be made again for other lists.
+The name of a feature is its definition: `consensus:chrf`, `length`, `LM*TM`, `LM>-3.5`. So the features of a file of
+weights can be computed for other lists, too.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def add_features(
     answer: str | None = None,
     lenient: bool = False,
 ) -> Candidates:
-    """Add features that the lists give for free.
+    """Add features that are computed from the lists alone.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def is_made(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What features are made of; `columns` are those that were made already."""
+    """What features are computed from; `columns` holds the features computed so far."""
 
     lists: Candidates
     source: list[str] | None
@@ -112,11 +112,11 @@ class Given:
     columns: Columns = field(default_factory=dict)
 
     def has(self, name: str) -> bool:
-        """Whether there is such a feature, or one can be made."""
+        """Whether the lists have this feature, or it can be computed."""
         return name in self.columns or name in self.lists.features.ids or is_made(name)
 
     def column(self, name: str) -> Reals:
-        """The values of a feature, old, new, or made for this purpose only."""
+        """The values of a feature of the lists, a new feature, or one that is computed for this use only."""
         if name in self.columns:
             return self.columns[name]
         if name not in self.lists.features.ids:
@@ -130,7 +130,7 @@ class Given:
         return self.lists.score(weights)
 
     def weights(self, name: str) -> Reals | None:
-        """A softmax of a feature within every list, or of the scores that came with the candidates."""
+        """A weight for every candidate: a softmax in its list of a feature, or of the scores that it came with."""
         if not name:
             return None
         column = self.lists.scores if name == "score" else self.column(name)
@@ -143,7 +143,7 @@ class Given:
 
 
 class Maker(NamedTuple):
-    """How to make features: of what was given and the text behind the colon."""
+    """How to compute a feature from the lists and the text after the colon."""
 
     make: Callable[[Given, str, str], Columns]
     help: str
@@ -171,9 +171,9 @@ def _vote(given: Given, option: str, by: str) -> Columns:
 
 
 def _answers(given: Given) -> list[str | None]:
-    """What the pattern finds, in one text at least."""
+    """The answers that the pattern finds; raise InputError if it finds none in any text."""
     if given.answer is None:
-        raise InputError("the feature 'vote:answer' needs to know where texts say their answer; give --answer")
+        raise InputError("the feature 'vote:answer' needs a pattern that finds the answer in a text; give --answer")
     answers = words.answers(given.lists.texts, given.answer)
     if answers and not any(answers):
         last = given.lists.texts[0][-60:]
@@ -235,14 +235,14 @@ MAKERS: dict[str, Maker] = {
     "vote": Maker(
         _vote, "share of the list with the same answer (--answer), the same field (vote:FIELD), or the same text"
     ),
-    "posteriors": Maker(_posteriors, "how likely a candidate's n-grams are in its list, on average, of orders 1 to 4"),
+    "posteriors": Maker(_posteriors, "mean probability in the list of the candidate's n-grams, of orders 1 to 4"),
     "posterior": Maker(_posterior, "the same of one order: posterior:2"),
     "rank": Maker(_rank, "place in the list, from 1"),
     "length": Maker(_of_texts("length", words.lengths), "words"),
-    "letters": Maker(_of_texts("letters", words.letters), "characters without white space"),
+    "letters": Maker(_of_texts("letters", words.letters), "characters other than white space"),
     "repeats": Maker(_repeats, "share of n-grams that occurred before in the text: repeats:2; of order 4 by default"),
-    "ratio": Maker(_of_sources("ratio", words.ratios), "words by words of the source (--source)"),
-    "copied": Maker(_of_sources("copied", words.copied), "share of words that stand in the source (--source)"),
+    "ratio": Maker(_of_sources("ratio", words.ratios), "number of words divided by that of the source (--source)"),
+    "copied": Maker(_of_sources("copied", words.copied), "share of words that the source has, too (--source)"),
     "lm": Maker(_lm, "natural log-probability by a language model (--lm)"),
 }
 OTHERS = {
@@ -250,7 +250,7 @@ OTHERS = {
     "A>NUMBER": "1 if a feature is greater than a number, else 0",
     "bins:A,N": "A>NUMBER for the numbers that cut the values of these lists into N equal parts",
 }
-WEIGHED = "consensus, vote and posteriors weigh candidates by a softmax of a feature behind @: consensus:bleu@LM"
+WEIGHED = "consensus, vote and posteriors weigh candidates by a softmax of the feature after @: consensus:bleu@LM"
 
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _OF_TEXT = re.compile(rf"({'|'.join(MAKERS)})(?::([^@*>]*))?(?:@([^*>]+))?")
@@ -263,11 +263,11 @@ _WITH_OPTION, _WEIGHED = (
 
 
 def _made(given: Given, name: str) -> Columns:
-    """The features that a name asks for: one, unless it stands for several."""
+    """The features of this name: usually one, several for bins."""
     if found := _OF_TEXT.fullmatch(name):
         kind, option, by = found[1], found[2] or "", found[3] or ""
         if (option and kind not in _WITH_OPTION) or (by and kind not in _WEIGHED):
-            raise InputError(f"the feature {name!r}: {kind} takes nothing behind it; write {kind}")
+            raise InputError(f"the feature {name!r}: {kind} takes nothing after the name; write {kind}")
         return MAKERS[kind].make(given, option, by)
     if found := _BINS.fullmatch(name):
         return _binned(given, found[1], int(found[2]))

@@ -1,4 +1,4 @@
-"""What single texts tell: lengths, repetitions, words of the source, answers."""
+"""Features of single texts: lengths, repetitions, words of the source, answers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def lengths(texts: Texts) -> Reals:
 
 
 def letters(texts: Texts) -> Reals:
-    """The number of characters without white space."""
+    """The number of characters other than white space."""
     return np.diff(characters(texts, np.array([0, len(texts)])).bounds).astype(np.float64)
 
 
@@ -44,7 +44,7 @@ def repeats(texts: Texts, order: int) -> Reals:
 
 
 def ratios(texts: Texts, sources: Sequence[str]) -> Reals:
-    """Words by words of the source; an empty source counts as one word."""
+    """The number of words divided by that of the source; an empty source counts as one word."""
     known = {source: max(len(source.split()), 1) for source in dict.fromkeys(sources)}
     return lengths(texts) / np.array([known[source] for source in sources], np.float64)
 
@@ -60,7 +60,7 @@ def copied(texts: Texts, sources: Sequence[str]) -> Reals:
 
 
 def answers(texts: Texts, pattern: re.Pattern[str] | None) -> list[str | None]:
-    """What the last match of the pattern says, the first group of it if it has groups; without a pattern the text."""
+    """The last match of the pattern, or its first group if it has groups; without a pattern the text."""
     if pattern is None:
         return [" ".join(text.split()) for text in texts]
     found: list[str | None] = []

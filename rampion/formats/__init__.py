@@ -45,8 +45,8 @@ def load_nbest(path: FilePath, columns: str | Sequence[str] | None = None) -> Ca
     path : str or path
         A Moses n-best list, JSONL, a table, a store, or the output of another program; packed or not.
     columns : str or sequence of str, optional
-        What the columns of a table are for, as in "id=question_id,text=solution,target=is_correct". By default plain
-        names say it, and a warning tells how they were understood.
+        What the columns of a table are for, as in "id=question_id,text=solution,target=is_correct". By default common
+        names are recognised, and a warning shows how.
 
     Returns
     -------

@@ -17,7 +17,7 @@ _DELIMITERS = "\t", ",", ";"
 
 
 def recognises(head: bytes, columns: Columns) -> bool:
-    """Whether the first line names columns: one that the user names, or one of a plain name."""
+    """Whether the first line holds names of columns: one that the user gives, or a common one."""
     names = _names(head)
     return len(names) > 1 and bool(columns.roles().keys() & set(names) or _plain(names))
 
@@ -48,7 +48,7 @@ def refuse(path: FilePath, head: bytes) -> None:
 
 
 def _plain(names: list[str]) -> bool:
-    """Whether at least a text and something that tells segments apart have plain names."""
+    """Whether at least the columns of the text and of the segment have common names."""
     roles = {GUESSED.get(name) for name in names}
     return "text" in roles and bool(roles & {"id", "source"})
 

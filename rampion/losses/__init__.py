@@ -1,1 +1,1 @@
-"""What to want of a list or a relevant set: each loss turns scores and costs into a value and slopes."""
+"""Losses over lists and relevant sets: each turns scores and costs into a value and slopes."""

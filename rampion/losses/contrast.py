@@ -23,7 +23,7 @@ Where = Literal["anywhere", "reference", "oracle", "worst"]
 
 
 class Stance(NamedTuple):
-    """A side over given lists, as the kernels take it: a handicap and a tilt for every candidate, and a softness.
+    """A side of a loss on given lists, as kernels take it: a handicap and a tilt for every candidate, and a softness.
 
     A candidate that may not stand on the side has the handicap -inf. It still has a tilt, which is finite.
     """

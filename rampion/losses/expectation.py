@@ -20,13 +20,13 @@ from rampion.metrics.judging import Stakes
 from rampion.protocols import Loss
 from rampion.threads import each
 
-SEGMENTS = 4096  # segments of a thread's piece of work
+SEGMENTS = 4096  # segments that a thread works on at a time
 
 
 class Sums(NamedTuple):
     """Sums over some lists: of E_p[cost] and of H(p); how many lists have candidates, and how many there are.
 
-    A list that has a weight counts so many times.
+    A list of weight w counts w times.
     """
 
     costs: float
@@ -47,14 +47,14 @@ class Sums(NamedTuple):
 
     @property
     def effective(self) -> float:
-        """exp H(p), the number of candidates that p is spread over: the geometric mean over the lists that have any."""
+        """The effective number of candidates, exp H(p), as a geometric mean over the lists that are not empty."""
         return float(np.exp(self.entropies / max(1, self.filled)))
 
 
 class Expectation(Loss):
     """A function of the sum of E_p[cost] - warmth H(p) over all lists; an empty list adds nothing to the sum.
 
-    The sums can be computed from some lists at a time, on any machine; `whole` turns their total into the loss.
+    The sums over parts of the lists can be computed apart, on any machine; `whole` makes the loss of their total.
     """
 
     __slots__ = ()
@@ -96,7 +96,7 @@ class Expectation(Loss):
 
     @abstractmethod
     def whole(self, sums: Sums) -> tuple[float, float]:
-        """The loss, from the sums over all lists, and a divisor: slopes of the sum / divisor are slopes of the loss."""
+        """The loss of the sums over all lists, and a divisor: the slopes of the sum / divisor are those of the loss."""
 
     def slopes(self, stakes: Stakes, scores: Reals) -> tuple[float, Reals]:
         sums, slopes = self.sums(stakes, scores)
@@ -105,7 +105,7 @@ class Expectation(Loss):
         return value, slopes
 
     def effective(self, stakes: Stakes, scores: Reals) -> float:
-        """The number of candidates that p is spread over, exp H(p), as a geometric mean over lists."""
+        """The effective number of candidates, exp H(p), as a geometric mean over lists."""
         return self.sums(stakes, scores)[0].effective
 
 

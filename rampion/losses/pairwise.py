@@ -24,7 +24,7 @@ class Drawn(Loss):
 
     better: Integers
     worse: Integers
-    weights: Reals | None = None  # of pairs: those of their segments
+    weights: Reals | None = None  # of the pairs: the weights of their segments
     smooth = True
 
     def slopes(self, stakes: Stakes, scores: Reals) -> tuple[float, Reals]:
@@ -84,4 +84,4 @@ class Pairs(Loss):
         return self.drawn(stakes).slopes(stakes, scores)
 
 
-_DRAWN: WeakKeyDictionary[Stakes, dict[tuple[Pairs, int], Drawn]] = WeakKeyDictionary()  # asked for again and again
+_DRAWN: WeakKeyDictionary[Stakes, dict[tuple[Pairs, int], Drawn]] = WeakKeyDictionary()  # because it is needed often

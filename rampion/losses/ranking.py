@@ -46,7 +46,7 @@ class Ranking(Loss):
     """The loss of one alternative for each truth: the one that violates the margin most, or least if sense is -1."""
 
     margin: float = 1.0
-    staked: bool = True  # an alternative weighs what it gains less than the truth; if it gains no less, it is skipped
+    staked: bool = True  # the stake of an alternative is its gain below that of the truth; without one it is skipped
     squared: bool = True
     sense: Literal[1, -1] = 1
     every: bool = False  # use all truths, each with its own alternative, instead of the best one

@@ -94,6 +94,8 @@ def metric(spec: str) -> Metric:
     >>> rampion.metric("chrf").score(["a dog"], ["a dog"])
     100.0
     """
+    if not isinstance(spec, str):
+        raise RecipeError(f"the metric is {spec!r}; give its name, one of {', '.join(METRICS)}, or metric:NAME")
     name, _, rest = spec.partition(":")
     if name == "metric" and rest:
         return column_metric(rest)

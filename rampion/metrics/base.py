@@ -71,14 +71,16 @@ class Metric(Protocol):
         >>> rampion.metric("wer").score(hypotheses, [["the cat sat"], ["the dog", "a dog"]])
         0.0
         """
-        if isinstance(hypotheses, str | bytes) or isinstance(references, str | bytes):
-            raise InputError("hypotheses and references are one string; give lists of strings, one a segment")
+        for what, given in (("hypotheses", hypotheses), ("references", references)):
+            if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
+                kind = type(given).__name__
+                raise InputError(f"the {what} are a {kind}; give a list with one string for each segment")
         strings = list(hypotheses)
         for s, string in enumerate(strings):
             if not isinstance(string, str):
                 raise InputError(f"hypothesis {s} (counted from 0) is {str(string)[:60]!r}; expected a string")
-        given = References.from_lists([[one] if isinstance(one, str) else one for one in references])
-        rows = self.statistics(Texts.from_strings(strings), np.arange(len(strings) + 1), given)
+        lists = References.from_lists([[one] if isinstance(one, str) else one for one in references])
+        rows = self.statistics(Texts.from_strings(strings), np.arange(len(strings) + 1), lists)
         return self.total_score(rows.sum(axis=0))
 
     def statistics(
@@ -170,7 +172,7 @@ class Metric(Protocol):
         ...
 
     def signature(self, references: References) -> str:
-        """How the score came about, as sacrebleu writes it.
+        """The settings behind the score, as sacrebleu writes them.
 
         Parameters
         ----------

@@ -2,8 +2,8 @@
 
 The score of a candidate has a term weight * log p(entry) for every use of an entry of a table. The objective is
 loss + tau * sum over rows of KL(start || p), by  p <- (weight * use + tau * start + D p) / (their sum over the row),
-where use is -d loss / d (score of one use more), and D damps the step: a greater D makes it smaller and safer. All
-tables move at once. In a row that lists use, all entries move, including those that no list uses.
+where use is -d loss / d (score of one more use), and D damps the step: a greater D makes it smaller and safer. All
+tables move together. In a row that lists use, all entries move, including those that no list uses.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from rampion.metrics.judging import Batch
 from rampion.protocols import Loss, Solver, Watch
 from rampion.store.features import Features
 
-UNUSED = -1  # in place of a feature
-SMALLEST = 1e-300  # a probability never is 0: its logarithm is a score
+UNUSED = -1  # stands in place of a feature
+SMALLEST = 1e-300  # the least probability, because logarithms of probabilities are scores
 MOST_DOUBLINGS = 60
 
 
@@ -64,7 +64,7 @@ class Table:
         return cls(ends(np.array([len(row) for row in rows.values()])), start, ids.astype(np.int64), weight)
 
     def sums(self, numbers: Reals | NDArray[np.bool_]) -> Reals:
-        """The sum of the numbers of each row, one number an entry."""
+        """The sum over each row of numbers that are given for every entry."""
         return np.bincount(self.rows, numbers, len(self.bounds) - 1).astype(np.float64, copy=False)
 
     def only(self, rows: NDArray[np.bool_]) -> Table:

@@ -19,7 +19,7 @@ from rampion.store.candidates import Candidates
 from rampion.threads import in_order, processors
 
 NARROWEST = 1e-4  # narrower intervals of a line are ignored (S5.1)
-FARTHEST = 10.0  # the longest step, in units of the largest weight to start from, or of 1: far out only scale grows
+FARTHEST = 10.0  # the longest step, in units of the largest initial weight or of 1; beyond it only the scale grows
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +56,11 @@ class LineSearch(Solver[Batch, Reals]):
     search: Literal["powell", "sequential", "random"] = "powell"
     restarts: int = 20
     historic: bool = False  # start also from the final weights of every earlier decoding iteration
-    around: bool = False  # random points in [w - 1, w + 1], w the weights to start from; otherwise in [-1, 1]
+    around: bool = False  # draw random points from [w - 1, w + 1] around the initial weights w; otherwise from [-1, 1]
     directions: int = 0
     patience: int = 50
-    few: int = 100  # sparse features that all become axes if there are no more of them
-    sparse: int = 0  # of more, so many become axes: the most frequent
+    few: int = 100  # if there are at most this many sparse features, all become axes
+    sparse: int = 0  # if there are more, this many of the most frequent become axes
     gain: float = 1e-6  # the least gain that counts, as a share of the score
     l2: float = 0.0
     seed: int = 0
@@ -134,7 +134,7 @@ class _Line(NamedTuple):
 
 
 class _Ground:
-    """What all walks share: the lists, the axes, and the metric as a height (higher is better)."""
+    """The data that all walks share: the lists, the axes, and the metric as a height (higher is better)."""
 
     def __init__(self, batch: Batch, axes: NDArray[np.int64], weights: Reals, origin: Reals, l2: float) -> None:
         self.batch, self.axes, self.l2, self.origin = batch, axes, l2, origin
@@ -208,7 +208,7 @@ class _Walk:
         return float(heights[place]), float(spots[place])
 
     def go(self, line: _Line, height: float, spot: float) -> bool:
-        """Go there if that is a gain; return whether it was."""
+        """Move there if the height gains; return whether it did."""
         least = self.solver.gain * abs(self.value)
         if not height > self.value + least:
             return False
@@ -233,7 +233,7 @@ class _Walk:
         while lines:
             height, spot, best = max(((*self.look(line), line) for line in lines), key=lambda look: look[0])
             gained = self.go(best, height, spot)
-            lines = [line for line in self.lines() if line is not best] if gained else []  # of `best`, this is the top
+            lines = [line for line in self.lines() if line is not best] if gained else []  # the top of `best`
 
     def sequential(self) -> None:
         gained = True

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class SetWeights(NamedTuple):
-    """Weights over packed sets, by place and of real-valued features, and figures of the epoch that led to them."""
+    """Weights over packed sets, by place and of real-valued features, with figures of the epoch before."""
 
     places: Singles
     own: Reals
@@ -49,7 +49,7 @@ Walk = Callable[[int, SetWeights], Iterable[SetWeights]]
 
 
 class SetBatch(Protocol):
-    """Packed sets to run epochs over: in this process, or on workers that have a shard each."""
+    """Packed sets to run epochs over: in this process, or on workers with a shard each."""
 
     def walking(self, solver: OnlineSgd, loss: PackedLoss, weights: SetWeights) -> AbstractContextManager[Walk]:
         """Prepare for the epochs of a solver that start from these weights. The weights are not changed."""
@@ -96,7 +96,7 @@ class Here:
 
         def walk(epoch: int, weights: SetWeights) -> Iterator[SetWeights]:
             for part in parts:
-                if part.places is not weights.places:  # the first shard's are the mean of the epoch before
+                if part.places is not weights.places:  # those of the first shard are the mean of the epoch before
                     part.places[:], part.own[:] = weights.places, weights.own
             return pool.map(run, range(solver.shards), list(solver.orders(self.iteration, epoch, segments)))
 
@@ -117,7 +117,7 @@ class OnlineSgd(Solver[SetBatch, SetWeights]):
     epochs: int = 40
     l2: float = 0.0
     seed: int = 0
-    shards: int = 1  # parts of the segments that are run apart in an epoch; the weights after it are the mean
+    shards: int = 1  # parts of the segments, each with weights of its own during an epoch, which then become the mean
     window: int = 0  # shuffle segments in blocks of `window` neighbours, for stores beyond memory; 0: shuffle freely
 
     def __post_init__(self) -> None:

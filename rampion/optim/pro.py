@@ -17,8 +17,8 @@ from rampion.optim.solvers import minimised
 from rampion.protocols import Loss, Solver, Watch
 from rampion.store.candidates import Candidates
 
-STEPS = 500  # of L-BFGS at most
-LEAST = 1e-3  # curvature of a weight without L2, so that none gets a unit beyond all bounds
+STEPS = 500  # of L-BFGS
+LEAST = 1e-3  # the least curvature of a weight without L2, so that units are bounded
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +52,10 @@ class Pro(Solver[Batch, Reals]):
         return weights
 
     def _fit(self, pairs: Drawn, batch: Batch, start: Reals) -> Reals:
-        """The weights of the classifier: of features in which no pair differs they are 0, if there is an L2.
+        """The weights of the classifier; with L2, weights of features in which no pair differs are 0.
 
-        L-BFGS sees each weight in units in which the loss bends alike at the start: a third of the steps are enough.
+        L-BFGS works with weights in units that give them equal curvature at the start, which saves two thirds of the
+        steps.
         """
         from scipy.sparse import csr_array
 

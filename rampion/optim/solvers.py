@@ -24,7 +24,7 @@ Steps = tuple[float, float, float]  # cap, curvature, decay
 S = TypeVar("S", bound=Solver[Any, Any])
 
 HALVINGS = 12  # tries of an epoch at half the rate
-CREEP = 1e-6  # a rise of this share of the objective is none: a hard maximum has kinks, and weights begin on one
+CREEP = 1e-6  # a smaller relative rise of the objective is ignored: learning begins at a kink of the maximum
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,8 @@ class Descent(Solver[Batch, Reals]):
     """(Sub)gradient descent: a step after every segment (Algorithm 1's SSD), in any order, or after all.
 
     With `averaged`, the result is the mean of the weights after every visit to a segment, with or without a step.
-    With `careful`, an epoch that makes the objective rise is taken back, and tried again at half the rate; after one
-    that does not, the next one has twice the rate. So the objective does not rise from epoch to epoch.
+    With `careful`, an epoch that raises the objective is undone and tried again at half the rate; after a successful
+    epoch the rate doubles. So the objective never rises from epoch to epoch.
     """
 
     update: Update
@@ -46,7 +46,7 @@ class Descent(Solver[Batch, Reals]):
 
     def __post_init__(self) -> None:
         if self.careful and self.averaged:
-            raise RecipeError("careful steps compare the last weights, and averaged=True answers with others")
+            raise RecipeError("careful steps compare the last weights, and averaged=True returns others")
         if self.after not in ("segment", "all"):
             raise RecipeError(f"after is {self.after!r}; expected 'segment' or 'all'")
 
@@ -81,7 +81,7 @@ class Descent(Solver[Batch, Reals]):
             often = float(weights_of.sum())
         decay = cap * self.l2 / max(1.0, often) if self.l2 else 0.0
         if decay >= 1:
-            raise RecipeError(f"the L2 pull of one step is {decay:g} of the way back; use a smaller rate or l2")
+            raise RecipeError(f"the L2 pull of one step is {decay:g} of the distance; use a smaller rate or l2")
         movement = weights - origin
         total = np.zeros(len(weights) if self.averaged else 0)
         answer = weights
@@ -141,7 +141,7 @@ def visits(order: Integers, weights: Reals | None, random: np.random.Generator) 
 def _braked(
     visit: Callable[[Reals, Steps], None], height: Callable[[Reals], float], movement: Reals, pace: Steps
 ) -> tuple[Reals, Steps]:
-    """An epoch at the first of halved rates with which the height does not rise, and twice that rate for the next."""
+    """Run an epoch, halving the rate until the objective does not rise; the next epoch has twice that rate."""
     highest = height(movement)
     highest += CREEP * abs(highest)
     for _ in range(HALVINGS):
@@ -266,11 +266,11 @@ def minimised(
     value: Callable[[Reals], tuple[float, Reals]], start: Reals, steps: int, memory: int = 20,
     told: Callable[[Reals], None] | None = None,
 ) -> Reals:  # fmt: skip
-    """Where a function, which comes with its gradient, is least, by SciPy's L-BFGS-B."""
+    """The minimum of a function with gradient, by SciPy's L-BFGS-B."""
     from scipy.optimize import minimize
     from threadpoolctl import threadpool_limits
 
-    with threadpool_limits(1, user_api="blas"):  # more threads would only wait, and would sum in another order
+    with threadpool_limits(1, user_api="blas"):  # more threads would be no faster, and would sum in another order
         found = minimize(
             value, start, jac=True, method="L-BFGS-B", callback=told, options={"maxiter": steps, "maxcor": memory}
         )
@@ -278,9 +278,9 @@ def minimised(
 
 
 def careful(solver: S) -> S:
-    """The solver with steps that cannot make its objective rise, wherever it takes steps of a given length.
+    """The solver with `careful` steps, which cannot raise the objective, if its steps have a given length.
 
-    The mean of weights answers for averaged steps, and signs choose the length of RPROP's: these stay.
+    Averaged steps stay, because their result is a mean, and so do the steps of RPROP, which follow signs.
     """
     if isinstance(solver, Descent):
         fits = isinstance(solver.update, Pace) or hasattr(solver.update, "rate")
@@ -290,12 +290,12 @@ def careful(solver: S) -> S:
 
 
 def paced(update: Update, times: float) -> Update:
-    """The update with so many times its rate."""
+    """The update with its rate multiplied by a factor."""
     return cast(Update, replace(cast(Any, update), rate=times * cast(Any, update).rate))
 
 
 def _whole(update: Update, value: float, weights: Reals) -> float:
-    """The objective with the L1 that an update takes care of."""
+    """The objective with the L1 that the update handles."""
     l1 = getattr(update, "l1", 0.0)
     return value + l1 * float(np.abs(weights).sum()) if l1 else value
 

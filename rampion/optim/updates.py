@@ -1,4 +1,4 @@
-"""Update rules. An update sees no loss. L2 belongs to the solver; what an update keeps between steps is its state.
+"""Update rules. An update sees no loss. L2 belongs to the solver; an update's memory between steps is its state.
 
 Online, segment by segment, an update is two numbers: step = min(cap, violation / (curvature |df|^2)).
 """
@@ -13,7 +13,7 @@ import numpy as np
 from rampion.arrays import Reals
 from rampion.threads import each
 
-PIECE = 1 << 16  # weights that a thread updates at a time: few enough for its cache
+PIECE = 1 << 16  # weights that a thread updates at a time, few enough for its cache
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,1 @@
-"""The folder that a run leaves: settings, inputs, events, weights, and what is needed to resume it."""
+"""The folder of a run: settings, inputs, events, weights, and all that resuming it needs."""

@@ -1,4 +1,4 @@
-"""The one door to the files of a run folder: parsed, and held against the types that everyone counts on."""
+"""The only reader of the files of a run folder: it parses them and checks their types."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class Input(TypedDict):
-    """An input file, and which one it was, if it was one."""
+    """An input file: its path, size and hash."""
 
     path: str
     bytes: NotRequired[int]
@@ -26,7 +26,7 @@ Spent = TypedDict("Spent", {"CPU seconds": float, "memory": float})  # by the wh
 
 
 class Manifest(TypedDict):
-    """With what a run was begun; more is in it, such as what it must find again."""
+    """What a run began with; the file holds more, such as what must be unchanged when the run is resumed."""
 
     rampion: str
     kernels: NotRequired[str]
@@ -42,7 +42,7 @@ class Manifest(TypedDict):
 
 
 class Asked(TypedDict, total=False):
-    """The settings that readers of a run look at."""
+    """The settings that readers of a run use."""
 
     recipe: str
     metric: str
@@ -74,7 +74,7 @@ class Sides(TypedDict):
 
 
 class HeldLine(TypedDict):
-    """A score of choices on lists that were held out, and its interval."""
+    """A held-out score and its interval."""
 
     name: str
     score: float
@@ -84,7 +84,7 @@ class HeldLine(TypedDict):
 
 
 class Held(TypedDict):
-    """The tuned weights beside choices that need no learning."""
+    """Held-out scores of the tuned weights and of the baselines."""
 
     metric: str
     how: str
@@ -95,7 +95,7 @@ class Held(TypedDict):
 
 
 class OnLists(Sides):
-    """The answer of a run on lists."""
+    """The result of a run on lists."""
 
     metric: str
     signature: str
@@ -105,7 +105,7 @@ class OnLists(Sides):
 
 
 class OneOfMany(TypedDict):
-    """The answer of one of several runs on the same lists."""
+    """The result of one of several runs on the same lists."""
 
     metric: str
     signature: str
@@ -114,7 +114,7 @@ class OneOfMany(TypedDict):
 
 
 class InALoop(TypedDict):
-    """The answer of a run with a decoder."""
+    """The result of a run with a decoder."""
 
     metric: str
     signature: str
@@ -122,7 +122,7 @@ class InALoop(TypedDict):
 
 
 class OnSets(TypedDict):
-    """The answer of a run on relevant sets."""
+    """The result of a run on relevant sets."""
 
     iteration: int
     dev: float
@@ -152,7 +152,7 @@ EVENTS: dict[str, Any] = {
 
 
 class Settings(dict[str, Any]):
-    """The settings of a run; asking for one that is not there is an error."""
+    """The settings of a run; a missing one is an error."""
 
     def __init__(self, path: Path, text: str) -> None:
         try:
@@ -172,7 +172,7 @@ def manifest(path: Path, text: str) -> dict[str, Any]:
 
 
 def events(path: Path, text: str) -> list[dict[str, Any]]:
-    """The events in order; a line that broke off has not happened."""
+    """The events in order; an incomplete last line is ignored."""
     found = []
     for number, line in enumerate(text.split("\n")[:-1], 1):
         where = f"{path}:{number}"
@@ -185,7 +185,7 @@ def events(path: Path, text: str) -> list[dict[str, Any]]:
 
 
 def kept(path: Path, hint: Any) -> Any:
-    """What a file of JSON holds, if it fits the hint."""
+    """The value in a JSON file, if it fits the type."""
     try:
         text = path.read_bytes().decode(errors="replace")
     except OSError as error:
@@ -204,7 +204,7 @@ def parsed(where: object, text: str) -> Any:
 
 
 def held(where: object, value: T, hint: Any) -> T:
-    """The value, if it fits the hint."""
+    """The value, if it fits the type."""
     if wrong := misfit(value, hint):
         raise StoreError(f"{where}: {wrong}; put back what Rampion wrote, or name another folder")
     return value

@@ -30,7 +30,7 @@ from rampion.system import peak
 from rampion.timing import Clock
 from rampion.training.loop import Round
 
-MANY = 100_000  # so many weights stand in a binary file, which is read ten times as fast as text
+MANY = 100_000  # from this number on weights are written as a binary file, which is read ten times as fast as text
 FILES = (
     "manifest.json",
     "config.toml",
@@ -46,7 +46,7 @@ PACKAGES = ("numpy", "scipy", "sacrebleu", "rapidfuzz", "cython")
 
 @dataclass(frozen=True, slots=True)
 class RunFolder:
-    """Files are written whole or not at all, events line by line as they happen; weights come last."""
+    """A run folder. Files are written whole or not at all, events line by line as they happen, the weights last."""
 
     path: Path
 
@@ -54,7 +54,7 @@ class RunFolder:
     def begin(
         cls, path: Path, config: Mapping[str, Any], inputs: Iterable[str], facts: Mapping[str, Any] | None = None
     ) -> RunFolder:
-        """A folder for this; facts go into the manifest."""
+        """Begin a run in the folder; `facts` go into its manifest."""
         made(path)
         folder = cls(path)
         folder._write("config.toml", toml.written(config))
@@ -72,7 +72,7 @@ class RunFolder:
         facts: Mapping[str, Any],
         free: Collection[str],
     ) -> RunFolder:
-        """The run as it was left, which had the same settings except for the free ones; a new one if there is none."""
+        """Resume the run, which must have the same settings except for the free ones; begin one if there is none."""
         folder = cls(path)
         if not folder.begun:
             return cls.begin(path, config, inputs, facts)
@@ -83,7 +83,7 @@ class RunFolder:
         """Raise InputError if the folder holds a run with results."""
         if self.holds_results:
             raise InputError(
-                f"{self.path}: holds a run already; go on with it (--resume), overwrite it (--force), or name another "
+                f"{self.path}: holds a run already; continue it (--resume), overwrite it (--force), or name another "
                 "folder"
             )
 
@@ -93,7 +93,7 @@ class RunFolder:
 
     @property
     def holds_results(self) -> bool:
-        """Whether anything would be lost with the run: it has begun, and something has happened."""
+        """Whether overwriting the run would lose results: it has begun and has events."""
         return self.begun and (bool(self.events) or any(self.path.glob("lists/*.store")))
 
     def prove(self, config: Mapping[str, Any], facts: Mapping[str, Any], free: Collection[str]) -> None:
@@ -113,7 +113,7 @@ class RunFolder:
             raise InputError(f"{self.path}: holds a run of other inputs ({changed}); {OTHERWISE}")
 
     def _unlike(self, config: Mapping[str, Any], facts: Mapping[str, Any], free: Collection[str]) -> str:
-        """The first thing that was not so when the run was begun; nothing if all was."""
+        """The first difference from the run as it began; "" if there is none."""
         manifest = self.manifest
         if manifest["rampion"] != __version__:
             return f"by Rampion {manifest['rampion']}, and this is {__version__}"
@@ -125,7 +125,7 @@ class RunFolder:
         return next((f"with another {name}" for name in facts if manifest.get(name) != facts[name]), "")
 
     def remember(self, facts: Mapping[str, Any]) -> None:
-        """What is known of the inputs after a while: kept the first time, and proved whenever the run goes on."""
+        """Store facts that are known only after reading the inputs; when the run is resumed, compare them instead."""
         known = self.manifest
         if other := next((name for name in facts if known.get(name, facts[name]) != facts[name]), None):
             raise InputError(f"{self.path}: was begun with another {other}; take that again, or name another folder")
@@ -133,14 +133,14 @@ class RunFolder:
             self._write("manifest.json", json.dumps({**known, **facts}, indent=2, ensure_ascii=False) + "\n")
 
     def clear(self) -> None:
-        """Forget a run. Its answer stays until there is another, and a system, which is proved before it is used."""
+        """Remove a run. Its results stay until there are new ones; so does its system, which is checked before use."""
         for name in ("manifest.json", "config.toml", "events.jsonl"):
             (self.path / name).unlink(missing_ok=True)
         for name in ("weights", "lists", "sets"):
             shutil.rmtree(self.path / name, ignore_errors=True)
 
     def changed(self, paths: Iterable[str]) -> str:
-        """What is wrong with the first of these inputs that is not what it was; nothing if all are."""
+        """What is wrong with the first input that has changed; "" if none has."""
         known = {one["path"]: one for one in self.manifest.get("inputs", [])}
         for path in paths:
             if not os.path.isfile(path):
@@ -151,7 +151,7 @@ class RunFolder:
 
     @property
     def config(self) -> door.Settings:
-        """The settings; asking for one that is not there is an error."""
+        """The settings; a missing one is an error."""
         return door.Settings(self.path / "config.toml", self._read("config.toml"))
 
     @property
@@ -160,11 +160,11 @@ class RunFolder:
 
     @property
     def events(self) -> list[dict[str, Any]]:
-        """What has happened; a line that broke off has not."""
+        """The events; an incomplete last line is ignored."""
         return door.events(self.path / "events.jsonl", self._read("events.jsonl"))
 
     def rewrite(self, events: Iterable[Mapping[str, Any]]) -> None:
-        """Let nothing else have happened."""
+        """Replace the list of events."""
         self._write("events.jsonl", "".join(map(_event, events)))
 
     @property
@@ -174,7 +174,7 @@ class RunFolder:
         return binary if binary.exists() else self.path / "weights.txt"
 
     def home_of(self, weights: Weights, stem: str = "weights") -> Path:
-        """The file for these weights: text that people can read, or binary for many and for strange names."""
+        """The file for these weights: readable text, or binary for many weights and for names that text cannot hold."""
         binary = len(weights) >= MANY or not weight_files.spellable(weights)
         return self.path / f"{stem}.{'bin' if binary else 'txt'}"
 
@@ -205,7 +205,7 @@ class RunFolder:
         weight_files.write(self.path / "weights" / f"{row.round:03}.bin", weights)
 
     def finish(self, weights: Weights, last: Weights, facts: Mapping[str, Any]) -> None:
-        """The chosen weights, and those of the last round where they are others."""
+        """Write the chosen weights, and those of the last round if they differ."""
         system = self.manifest.get("system")
         for stem, found in (("weights.last", None if last is weights else last), ("weights", weights)):
             home = self.home_of(found, stem) if found is not None else None
@@ -225,7 +225,7 @@ class RunFolder:
 
     def _write(self, name: str, text: str) -> None:
         with replacing(self.path / name) as file:
-            file.write(text.encode(errors="replace"))  # the name of a file need not be Unicode
+            file.write(text.encode(errors="replace"))  # file names need not be valid Unicode
 
 
 def manifest(inputs: Iterable[str]) -> dict[str, Any]:
@@ -249,7 +249,7 @@ def _version(package: str) -> str | None:
 
 
 def fingerprint(path: str) -> dict[str, Any]:
-    """What a manifest holds of an input file."""
+    """The entry of an input file in the manifest."""
     if path == "-" or not os.path.isfile(path):
         return {"path": path}
     with open(path, "rb") as file:

@@ -1,4 +1,4 @@
-"""The run of `rampion tune` with a decoder: it holds the lists of every iteration, too."""
+"""The run folder of `rampion tune` with a decoder, which also holds the lists of every iteration."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rampion.training.loop import ListIteration
 
 
 class ListRun(Run[ListIteration, Weights]):
-    """Lists are in lists/NNN.store."""
+    """A run on lists, which are in lists/NNN.store."""
 
     row, candidates = ListIteration, "lists"
 

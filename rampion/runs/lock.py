@@ -1,7 +1,7 @@
-"""Who writes into a run folder owns it: a second writer is refused, and readers are never blocked.
+"""A lock on run folders: only one process may write into a folder; readers are never blocked.
 
-The file `lock` in the folder names its owner, who holds a lock of the system on it for as long as the process lives. So
-the lock of a dead owner is free, and whoever takes it over knows that nobody is writing.
+The file `lock` in the folder names the writing process, which holds a lock of the operating system on the file as long
+as it lives. So the lock of a dead process is free, and the next process can be sure that nobody is writing.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Owner(TypedDict):
 
 @contextmanager
 def owned(folder: Path, tell: Callable[[str], None] = lambda _: None) -> Iterator[None]:
-    """Own the folder, which is made if it is not there; what a dead owner has left half-written is removed.
+    """Own the folder, and make it if it is missing; remove what a dead owner has left unfinished.
 
     Within a folder that this process owns already, nothing happens.
     """
@@ -55,7 +55,7 @@ def owned(folder: Path, tell: Callable[[str], None] = lambda _: None) -> Iterato
         os.close(handle)
         if fresh:
             with suppress(OSError):
-                folder.rmdir()  # if nothing has come into it
+                folder.rmdir()  # if it is still empty
 
 
 def _taken(folder: Path, tell: Callable[[str], None]) -> int:
@@ -73,7 +73,7 @@ def _taken(folder: Path, tell: Callable[[str], None]) -> int:
                 raise InputError(_refusal(folder, before))
             if _same(handle, path):
                 if before:
-                    tell(f"{folder}: process {before['process']}, which wrote here, is gone; its lock is taken over")
+                    tell(f"{folder}: process {before['process']}, which wrote here, has ended; its lock is taken over")
                 _sign(handle, path)
                 return handle
         except BaseException:
@@ -93,7 +93,7 @@ def made(folder: Path) -> None:
 
 
 def _locked(handle: int) -> bool:
-    """Whether the lock is ours. Where a file system has no locks, what the file says must do."""
+    """Whether this process has the lock. Without locks in the file system the content of the file decides."""
     try:
         return locked(handle)
     except OSError:
@@ -102,7 +102,7 @@ def _locked(handle: int) -> bool:
 
 
 def _owner(handle: int) -> Owner | None:
-    """Who the file says has signed it last and not left; nobody if it says nothing of the kind."""
+    """The owner that the file names, if it names one."""
     try:
         os.lseek(handle, 0, os.SEEK_SET)
         found: Owner = json.loads(os.read(handle, 4096))
@@ -112,7 +112,7 @@ def _owner(handle: int) -> Owner | None:
 
 
 def _same(handle: int, path: Path) -> bool:
-    """Whether the file that is locked is the one that has the name."""
+    """Whether the locked file is still the one of this name."""
     try:
         return os.path.samestat(os.fstat(handle), os.stat(path))
     except FileNotFoundError:

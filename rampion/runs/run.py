@@ -1,4 +1,4 @@
-"""A run of iterations in a folder, which goes on after an interruption: the same for lists and for relevant sets."""
+"""A run of iterations in a folder, which can be resumed: the same for lists and for relevant sets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ W = TypeVar("W")
 
 
 class Run(ABC, Generic[Row, W]):
-    """A journal on the disk: candidates, then weights/NNN.bin, then the event, with which an iteration is done."""
+    """A journal on disk. An iteration writes its candidates, then weights/NNN.bin, then the event that completes it."""
 
     row: ClassVar[type[Iteration]]
     candidates: ClassVar[str]  # the folder that holds them
@@ -33,7 +33,7 @@ class Run(ABC, Generic[Row, W]):
         cls, path: Path, config: Mapping[str, Any], inputs: Iterable[str], facts: Mapping[str, Any],
         told: Callable[[Row], None] | None = None,
     ) -> Self:  # fmt: skip
-        """A new run; `facts` are what it must find again when it goes on, and `told` hears of every iteration."""
+        """Begin a new run. `facts` must be unchanged when it is resumed; `told` is called with every iteration."""
         RunFolder(path).refuse_begun()
         return cls._to_write(RunFolder.begin(path, config, inputs, facts), told)
 
@@ -42,7 +42,7 @@ class Run(ABC, Generic[Row, W]):
         cls, path: Path, config: Mapping[str, Any], inputs: Iterable[str], facts: Mapping[str, Any],
         told: Callable[[Row], None] | None = None, *, free: Collection[str] = (),
     ) -> Self:  # fmt: skip
-        """The run as it was left, which had the same settings except for the free ones; a new one if there is none."""
+        """Resume the run, which must have the same settings except for the free ones; begin one if there is none."""
         if not RunFolder(path).holds_results:
             return cls.begin(path, config, inputs, facts, told)
         run = cls._to_write(RunFolder.resume(path, config, inputs, facts, free), told)
@@ -51,7 +51,7 @@ class Run(ABC, Generic[Row, W]):
 
     @classmethod
     def open(cls, path: Path) -> Self:
-        """A run to look at."""
+        """Open a run for reading."""
         if not (folder := RunFolder(path)).begun:
             raise InputError(f"{path}: holds no run; name a folder that rampion train has written")
         return cls(folder)
@@ -63,31 +63,31 @@ class Run(ABC, Generic[Row, W]):
         return cls(folder, told)
 
     def stands(self, event: Mapping[str, Any]) -> bool:
-        """Whether it tells of an iteration that is done: of what came after these, nothing has happened."""
+        """Whether the event belongs to a completed iteration; later events are dropped when the run is resumed."""
         number: int = event.get("iteration", 0)
         return event["event"] == "iteration" or number <= len(self.rows)
 
     def keep(self, row: Row, weights: W) -> None:
-        """An iteration is done."""
+        """Record a completed iteration."""
         self.write(self.file(row.iteration), weights)
         self.folder.event("iteration", asdict(row))
         self._add(row)
 
     def weights(self, iteration: int) -> W:
-        """Those that an iteration ended with."""
+        """The weights at the end of an iteration."""
         return self.read(self.file(iteration))
 
     def file(self, iteration: int) -> Path:
-        """The file of these weights."""
+        """The file of an iteration's weights."""
         return self.folder.path / "weights" / f"{iteration:03}.bin"
 
     @abstractmethod
     def read(self, path: Path) -> W:
-        """The weights in a file of this kind of run."""
+        """Read a file of weights as this kind of run writes it."""
 
     @abstractmethod
     def write(self, path: Path, weights: W) -> None:
-        """Write weights as this kind of run keeps them."""
+        """Write weights in the form of this kind of run."""
 
     def _add(self, row: Row) -> None:
         self.rows.append(row)

@@ -1,4 +1,4 @@
-"""The run of `rampion train`: it holds relevant sets, too."""
+"""The run folder of `rampion train`, which also holds relevant sets."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SCHEMA = Schema(
 
 
 class SetRun(Run[SetIteration, WeightsById]):
-    """Sets are in sets/NNN.records: the truths, the first candidates, and what the weights of every iteration list."""
+    """A run on relevant sets, in sets/NNN.records: truths, first candidates, and those decoded in each iteration."""
 
     row, candidates = SetIteration, "sets"
 
@@ -38,7 +38,7 @@ class SetRun(Run[SetIteration, WeightsById]):
 
     @classmethod
     def _to_write(cls, folder: RunFolder, told: Callable[[SetIteration], None] | None) -> Self:
-        """Records that no event tells of were written by a run that was stopped before it was done with them."""
+        """Open the run for writing. Records without an event are left over from an interruption, and are removed."""
         known = {_part(event) for event in folder.events}
         for path in (folder.path / cls.candidates).glob(f"*{ENDING}"):
             if path.stem not in known:
@@ -50,21 +50,21 @@ class SetRun(Run[SetIteration, WeightsById]):
 
     @property
     def chosen(self) -> SetIteration:
-        """The iteration that is best on the dev text, the first of equals (S10.11)."""
+        """The number of the iteration that is best on the dev text; the first of equals (S10.11)."""
         if not self.rows:
             raise InputError(f"{self.folder.path}: has no weights yet; let it finish an iteration (--resume)")
         return max(self.rows, key=lambda row: row.dev)
 
     @property
     def fingerprint(self) -> str:
-        """Changes with the chosen weights."""
+        """A hash of the chosen weights."""
         return hashlib.sha256(self.file(self.chosen.iteration).read_bytes()).hexdigest()[:16]
 
     def begun(self, row: FirstPart) -> None:
         self.folder.event("begun", row._asdict())
 
     def keyed(self, iteration: int | None = None) -> Keyed:
-        """The weights of an iteration, or of the chosen one, as decoders take them."""
+        """The weights of an iteration, by default the chosen one, in the form that decoders take."""
         learnt = self.weights(iteration or self.chosen.iteration)
         if base := self.folder.config.get("base_run"):
             below = SetRun.open(Path(base))
@@ -96,5 +96,5 @@ class SetRun(Run[SetIteration, WeightsById]):
 
 
 def _part(event: Mapping[str, Any]) -> str:
-    """The file of records that an event tells of."""
+    """The file of records that an event announces."""
     return str(event.get("part", f"{event.get('iteration', -1):03}"))

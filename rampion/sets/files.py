@@ -1,7 +1,7 @@
 """Relevant sets on disk (S10.8): a folder with a container of kind "records" for the truths and for every iteration.
 
-A file is written once, whole, and never changed. Keys get their ids file after file: those of the `keys` of one follow
-on from those of the one before, so that all files together hold the table.
+A file is written once, whole, and never changed. The ids of a file's new `keys` continue those of the file before, so
+that all files together hold the table of keys.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from rampion.sets.records import Records
 from rampion.store.keys import Keys
 
 ENDING = ".records"
-TRUTHS = "oracle"  # the name of the file that comes before 000, if there is one
-PIECE = 1 << 20  # ids looked at together
+TRUTHS = "oracle"  # the name of the optional file before 000
+PIECE = 1 << 20  # ids that are checked together
 
 SCHEMA = Schema(
     "records",
@@ -50,17 +50,17 @@ class Part(NamedTuple):
     corpus: str
 
     def release(self) -> None:
-        """Let go of its memory: a part is read twice, when it is opened and when it is learnt from."""
+        """Release the mapped memory. A part is read twice: when it is opened and when it is learnt from."""
         container.release(self.keys)
 
     @property
     def known(self) -> int:
-        """How many keys have ids when this file has been read."""
+        """The number of keys with ids after this file."""
         return self.first + len(self.keys)
 
     @property
     def shape(self) -> tuple[int, int]:
-        """How many segments, and how many real-valued features."""
+        """The number of segments and of real-valued features."""
         return len(self.records.bounds) - 1, self.records.values.shape[1]
 
 
@@ -74,9 +74,9 @@ class Sets:
 
     @classmethod
     def open(cls, folder: FilePath, corpus: str | None = None) -> Sets:
-        """What is in the folder, nothing if there is none; every byte, and that each file follows on, is checked.
+        """Open the files of a folder; a missing folder holds none. Every byte is checked, and the order of the files.
 
-        Without a fingerprint of the corpus, any is right that all files share, and there must be files.
+        Without a fingerprint of the corpus there must be files, and all of them must have the same fingerprint.
         """
         found = {path.stem for path in Path(folder).glob(f"*{ENDING}")}
         truths = sorted(found & {TRUTHS})
@@ -95,13 +95,13 @@ class Sets:
 
     @property
     def known(self) -> int:
-        """How many keys have ids."""
+        """The number of keys with ids."""
         return next((part.known for part in reversed(self.parts.values())), 0)
 
     def append(self, name: str, records: Records, table: Keys) -> None:
-        """Write the next file, with the keys that the table has beyond those of the files before.
+        """Write the next file, with the keys of the table that earlier files do not have.
 
-        Whatever stops this leaves the files as they were; what a killed run left unfinished is removed first.
+        If writing fails, the files are unchanged. What a killed run left unfinished is removed first.
         """
         for left in self.folder.glob(f".*{ENDING}.*.part"):
             with suppress(OSError):
@@ -112,7 +112,7 @@ class Sets:
         self._take(name)
 
     def table(self) -> Keys:
-        """All keys under their ids, each counted as often as the records have it."""
+        """The table of all keys by id, with their counts in the records."""
         keys = np.concatenate([np.zeros(0, np.uint64), *(part.keys for part in self.parts.values())])
         counts = np.zeros(len(keys), np.uint32)
         for part in self.parts.values():
@@ -124,7 +124,7 @@ class Sets:
             raise StoreError(f"{self.folder}: {error}") from error
 
     def path(self, name: str) -> Path:
-        """Of a part."""
+        """The path of a part."""
         return self.folder / f"{name}{ENDING}"
 
     def _take(self, name: str) -> None:
@@ -146,7 +146,7 @@ class Sets:
 
 
 def read(path: FilePath) -> Part:
-    """One file, mapped; every byte has been checked, and that its parts fit together."""
+    """Map one file, after every byte and the sizes of its arrays have been checked."""
     arrays, meta = container.read(path, SCHEMA)
     records = Records(*(arrays[name] for name in Records._fields))
     part = Part(records, arrays["keys"], meta["first"], meta["corpus"])

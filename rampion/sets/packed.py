@@ -2,10 +2,10 @@
 
 A feature that counts c in some candidate is c elements, its levels: level l belongs to the candidates that count it l
 times or more. Elements with the same candidates form a group, whose weights are added up once for all of them. Groups
-are cut into chunks of at most 16 ids, and 16 chunks side by side make a slab. What training needs not read is dormant:
-features asleep (S10.2), and, unless wanted, groups of all candidates, which no difference of scores depends on.
+are cut into chunks of at most 16 ids, and 16 chunks side by side make a slab. Training skips what is dormant: rare
+features (S10.2) and, unless asked for, groups of all candidates, which cancel in differences of scores.
 
-How a blob, the words of a segment, is laid out stands in _core/slab.h, and for Python in _reference/slab.py. A blob
+The words of a segment are its blob; _core/slab.h describes the layout, _reference/slab.py reads it in Python. A blob
 is a function of the candidates and the numbering alone: places rise inside a group; chunks stand by falling size,
 then by rising mask; dormant groups by rising mask.
 """
@@ -29,12 +29,12 @@ from rampion.system import private
 
 Words = NDArray[np.uint64]
 
-FREQUENT = 4  # features counted at least so often are ranked: their weights share cache lines
-PIECE = 64 << 20  # bytes of the blob that are written to a file at once
+FREQUENT = 4  # features with at least this count are ranked, so that their weights share cache lines
+PIECE = 64 << 20  # bytes of the blob that are written at a time
 
 
 class Fresh(NamedTuple):
-    """New candidates of all segments; ids rise inside a candidate, one that counts 3 stands thrice."""
+    """New candidates of all segments; ids rise inside a candidate, and an id with count 3 occurs three times."""
 
     bounds: Offsets
     id_bounds: Offsets
@@ -45,8 +45,8 @@ class Fresh(NamedTuple):
 
 
 class _Room(NamedTuple):
-    """What the kernel needs for the largest segment; see slab_add.h. Each array is on its own: so a sanitizer sees any
-    overrun."""
+    """Work arrays of the kernel for the largest segment; see slab_add.h. Each is an allocation of its own, so that a
+    sanitizer sees any overrun."""
 
     masks: Words
     begin: Ids
@@ -88,7 +88,7 @@ class _Room(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Slabs:
-    """Candidates of all segments; immutable: `refined` makes new ones. Candidates never change their number.
+    """Packed candidates of all segments. Slabs are immutable: `refined` makes new ones. Candidates keep their numbers.
 
     The first truths[s] candidates of segment s are truths and no alternatives; 0: its best is, and all are. Places
     count from 1, those above `awake` sleep; `known` is the highest that may stand in the blob.
@@ -118,7 +118,7 @@ class Slabs:
         truths: NDArray[np.int32] | None = None,
         folder: str | PathLike[str] | None = None,
     ) -> Slabs:
-        """No candidates yet; a folder will hold the blob, in a file without a name, so that memory need not."""
+        """Slabs without candidates. If a folder is given, the blob is kept in an unnamed file there, not in memory."""
         truths = np.zeros(segments, np.int32) if truths is None else np.array(truths, np.int32)
         if len(truths) != segments:
             raise InputError(f"{len(truths):,} numbers of truths for {segments:,} segments; expected one each")
@@ -135,9 +135,9 @@ class Slabs:
         return sum(array.nbytes for array in arrays)
 
     def refined(self, fresh: Fresh, places: Ids, renamed: Ids, awake: int, common: bool = False) -> Slabs:
-        """With fresh candidates behind those of each segment: the id i has places[i], the old place p is renamed[p].
+        """Add fresh candidates after those of each segment; id i gets places[i], the old place p becomes renamed[p].
 
-        With `common`, groups of all candidates stay active.
+        With `common`, groups that all candidates have stay active.
         """
         fresh = _proved(fresh, len(self.bounds) - 1, self.width)
         _prove_numbering(self, fresh, places, renamed)
@@ -165,14 +165,14 @@ class Slabs:
         )  # fmt: skip
 
     def scores(self, weights: Singles, own: Reals) -> Reals:
-        """Of every candidate; weights by place, those of awake places behind a 0."""
+        """The score of every candidate. Weights are by place: a 0, then those of the awake places."""
         self._prove_lengths(len(weights), len(own))
         scores = np.empty(len(self))
         _kernels.slab_scores(self, weights, own, scores)
         return scores
 
     def gather(self, slopes: Reals) -> Reals:
-        """The sum of slope times feature over all candidates, by place; 0 for the pad."""
+        """The gradient by place: the sum of slope times feature over all candidates; 0 for place 0."""
         if len(slopes) != len(self):
             raise InputError(f"{len(slopes):,} slopes for {len(self):,} candidates; expected one each")
         gradient = np.zeros(self.awake + 1)
@@ -186,7 +186,7 @@ class Slabs:
             )
 
     def _refined(self, fresh: Fresh, places: Ids, renamed: Ids, awake: int, common: bool) -> tuple[Offsets, Ids]:
-        """The new blob and where its segments begin, written where the blob is to stay."""
+        """The new blob, written where it is to stay, and the offsets of its segments."""
         room, starts, segments = _Room.of(self, fresh), np.zeros_like(self.starts), len(self.truths)
         guess = len(self.blob) + 2 * len(fresh.ids)
         sink = _Memory(guess) if self.folder is None else _File(self.folder)
@@ -200,7 +200,7 @@ class Slabs:
 
 
 class _Memory:
-    """Words in memory that grow where they are: the system moves pages, not bytes, and gives none before its use."""
+    """Words in memory that grow in place: the system remaps pages without copying, and allocates them on first use."""
 
     def __init__(self, words: int) -> None:
         self._words = 0
@@ -217,7 +217,7 @@ class _Memory:
                 self._map.resize(size)
             except OSError as error:
                 raise self._told(size, error) from error
-            except (AttributeError, SystemError):  # this system moves no pages
+            except (AttributeError, SystemError):  # this system cannot remap pages
                 grown = self._mapped(size)
                 grown.write(memoryview(self._map)[: 4 * self._words])
                 self._map = grown
@@ -240,7 +240,7 @@ class _Memory:
 
 
 class _File:
-    """Words in a file without a name, which lasts as long as somebody reads it; only a piece of them is in memory."""
+    """Words in an unnamed file, which disappears when it is closed; only a part of it is in memory."""
 
     def __init__(self, folder: str | PathLike[str]) -> None:
         self._folder, self._piece = folder, np.empty(PIECE // 4, np.uint32)
@@ -274,7 +274,7 @@ class _File:
 
 
 def numbering(counts: Ids, least: int = 2) -> tuple[Ids, int]:
-    """The place of every id, and how many are awake: frequent ones by falling count, others >= least, then the rest.
+    """The place of every id, and the number of awake ones: frequent ids by falling count, others >= least, the rest.
 
     Equals, and all others, keep the order of their ids.
     """
@@ -289,7 +289,7 @@ def numbering(counts: Ids, least: int = 2) -> tuple[Ids, int]:
 
 
 def _proved(fresh: Fresh, segments: int, width: int) -> Fresh:
-    """In the kernels' types, every length right, every number finite."""
+    """Check lengths and numbers, and convert the arrays to the types of the kernels."""
     bounds, id_bounds = (np.ascontiguousarray(row, np.int64) for row in (fresh.bounds, fresh.id_bounds))
     ids = np.ascontiguousarray(fresh.ids, np.uint32)
     gains, offsets, values = (np.ascontiguousarray(row, np.float64) for row in fresh[3:])

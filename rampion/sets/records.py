@@ -1,4 +1,4 @@
-"""What decoders with keyed features yield, and what a relevant set remembers of them (S10.8)."""
+"""Candidates as decoders with keyed features yield them, and as relevant sets store them (S10.8)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rampion.store.text import Texts
 
 
 class Keyed(NamedTuple):
-    """Weights of a decoder with keyed features: of its keys in the table, of its real-valued features by name."""
+    """Weights for a decoder with keyed features: those of keys in a table, those of real-valued features by name."""
 
     table: Keys
     own: dict[str, float]
@@ -27,7 +27,7 @@ Weighing = Mapping[str, float] | Keyed  # weights by name, or of keys
 
 
 class DecodedBatch(NamedTuple):
-    """Candidates of consecutive segments as a decoder yields them: a key that counts 3 stands three times."""
+    """Candidates of consecutive segments as a decoder yields them; a key with count 3 occurs three times."""
 
     bounds: Offsets
     texts: Texts
@@ -38,13 +38,13 @@ class DecodedBatch(NamedTuple):
 
     @classmethod
     def empty(cls, segments: int, width: int) -> DecodedBatch:
-        """No candidates for any of so many segments."""
+        """A batch of `segments` segments without candidates."""
         bounds, none = np.zeros(segments + 1, np.int64), np.zeros(0)
         return cls(bounds, Texts.from_strings([]), np.zeros((0, width)), bounds[:1], np.zeros(0, np.uint64), none)
 
     @classmethod
     def join(cls, parts: Sequence[DecodedBatch]) -> DecodedBatch:
-        """All segments of all parts, at least one, in order."""
+        """All segments of the parts, of which there is at least one, in order."""
         return cls(
             chained([part.bounds for part in parts]),
             Texts.join([part.texts for part in parts]),
@@ -56,10 +56,9 @@ class DecodedBatch(NamedTuple):
 
 
 class Records(NamedTuple):
-    """Candidates of consecutive segments: ids of a Keys table, rising inside a candidate; one that counts 3 thrice.
+    """Candidates of consecutive segments: ids of a Keys table, rising inside a candidate; count 3 is an id three times.
 
-    Gains are what the metric says, larger is better. Equal features have equal prints, and others different ones
-    unless two of 2^64 numbers meet.
+    Gains are values of the metric; more is better. Prints are 64-bit hashes of the features.
     """
 
     bounds: Offsets
@@ -81,7 +80,7 @@ class Records(NamedTuple):
 
     @classmethod
     def join(cls, parts: Sequence[Records]) -> Records:
-        """All segments of all parts, at least one, in order."""
+        """All segments of the parts, of which there is at least one, in order."""
         return cls(
             chained([part.bounds for part in parts]),
             chained([part.id_bounds for part in parts]),
@@ -93,16 +92,16 @@ class Records(NamedTuple):
 
 
 class Seen:
-    """The prints of every segment's candidates."""
+    """The prints of the candidates that each segment has so far."""
 
     __slots__ = ("_counts", "_prints")
 
     def __init__(self, segments: int) -> None:
-        self._prints: KeyRow = np.zeros((1, segments), np.uint64)  # a segment's stand in its column; 0 is none
+        self._prints: KeyRow = np.zeros((1, segments), np.uint64)  # a column for each segment; 0 marks a free cell
         self._counts: Offsets = np.zeros(segments, np.int64)
 
     def admit(self, first: int, bounds: Offsets, prints: KeyRow) -> NDArray[np.bool_]:
-        """Which candidates, of the segments from the first on, are new to their segment; from now on none is."""
+        """Mark the candidates of the segments from `first` on that are new to their segment, and store their prints."""
         fresh, lengths = np.zeros(len(prints), bool), np.diff(bounds)
         counts, longest = self._counts[first : first + len(lengths)], int(lengths.max(initial=0))
         while len(self._prints) < counts.max(initial=0) + longest:
@@ -118,12 +117,12 @@ class Seen:
 
 
 def recorded(fired: DecodedBatch, gains: Reals, table: Keys, seen: Seen, first: int = 0) -> Records:
-    """Those candidates of the segments from the first on that are new to them; only their keys are counted."""
+    """The new candidates of the segments from `first` on; only their keys are counted."""
     n = len(gains)
     whole = covers(fired.bounds, n) and covers(fired.key_bounds, len(fired.keys))
     if not (whole and n == len(fired.values) == len(fired.key_bounds) - 1):
         raise InputError(
-            f"segment {first} and after: what the decoder tells does not fit together; expected bounds that rise from "
+            f"segment {first} and after: the decoder's arrays do not fit together; expected bounds that rise from "
             "0 to the number of candidates, and of keys"
         )
     for what, numbers in (("gain", gains[:, None]), ("value", fired.values)):

@@ -1,4 +1,4 @@
-"""What learns of recorded candidates; slabs that take up part after part of a run, of all its segments or of some."""
+"""Select what training uses of recorded candidates, and keep the packed sets of a range of segments as a run grows."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from rampion.sets.files import TRUTHS
 from rampion.sets.packed import Fresh, Slabs
 from rampion.sets.records import Records
 
-FIRST = "000"  # the records of bags of blocks, or of the first seed
+FIRST = "000"  # the name of the records of bags of blocks, or of the first seed
 
 
 class Numbers(NamedTuple):
-    """Of ids: their places, of which those above `awake` sleep; and the weights that a base gives them, if any does."""
+    """The places of ids; those above `awake` do not learn. `foreign` are the weights of ids in the base, if any."""
 
     places: Ids
     awake: int
@@ -30,7 +30,7 @@ class Numbers(NamedTuple):
         return cls(np.zeros(0, np.uint32), 0, np.zeros(0, np.float32))
 
     def renamed(self, before: Numbers) -> Ids:
-        """The places of those that had others before."""
+        """The new places of ids that had other places before."""
         if before is self:
             return np.arange(len(self.places) + 1, dtype=np.uint32)
         renamed = np.zeros(len(before.places) + 1, np.uint32)
@@ -40,7 +40,7 @@ class Numbers(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """What to make of records: what to want of them, the real-valued features, and the weights of those that stay."""
+    """How to pack records: the loss to prepare for, the real-valued features, and the frozen weights."""
 
     loss: PackedLoss
     names: tuple[str, ...]
@@ -48,7 +48,7 @@ class Packing:
     binary: bool  # whether binary features learn
 
     def told(self) -> dict[str, Any]:
-        """As JSON can hold it."""
+        """The settings as JSON values."""
         return {"loss": self.loss, "names": self.names, "own": list(self.own.items()), "binary": self.binary}
 
     @classmethod
@@ -57,26 +57,26 @@ class Packing:
 
     @property
     def free(self) -> list[str]:
-        """The real-valued features that learn."""
+        """The real-valued features whose weights are learnt."""
         return [name for name in self.names if name not in self.own]
 
     def ordered(self, parts: Iterable[str]) -> list[str]:
-        """In which parts of a run are taken up."""
+        """The order in which the parts of a run are packed."""
         return sorted(parts, key=lambda name: (name != FIRST or self.loss.apart, name != TRUTHS))
 
     def used(self, name: str, records: Records) -> Records:
-        """What is learnt from: of truths the first that gains most, unless each has its turn."""
+        """The candidates to learn from: of the truths only the first of greatest gain, unless all are used."""
         return records if self._all(name) else leading(records)
 
     def count(self, name: str, records: Records) -> int:
-        """How many candidates are used."""
+        """The number of candidates that are used."""
         return len(records.gains) if self._all(name) else int(np.count_nonzero(np.diff(records.bounds)))
 
     def _all(self, name: str) -> bool:
         return name != TRUTHS or self.loss.every
 
     def fresh(self, records: Records, foreign: Singles) -> Fresh:
-        """What of candidates learns."""
+        """The candidates in the form that learning needs."""
         ids, id_bounds = records.ids, records.id_bounds
         if not self.binary:
             ids, id_bounds = ids[:0], np.zeros_like(id_bounds)
@@ -84,7 +84,7 @@ class Packing:
         return Fresh(records.bounds, id_bounds, ids, records.gains, self._offsets(records, foreign), values)
 
     def _offsets(self, records: Records, foreign: Singles) -> Reals:
-        """What the weights that stay say of candidates."""
+        """The scores of candidates under the frozen weights."""
         scores = np.zeros(len(records.gains))
         for name, weight in self.own.items():
             scores += weight * records.values[:, self.names.index(name)]
@@ -95,14 +95,14 @@ class Packing:
 
 
 class Packed:
-    """The slabs of the segments from the first to last - 1; a folder takes them if memory cannot."""
+    """The packed sets of the segments from `first` to `last` - 1; in files of a folder, if one is given."""
 
     def __init__(self, packing: Packing, span: tuple[int, int], folder: str | PathLike[str] | None = None) -> None:
         self.packing, self.span, self.numbers = packing, span, Numbers.none()
         self.slabs = Slabs.start(span[1] - span[0], len(packing.free), folder=folder)
 
     def take(self, name: str, records: Records, numbers: Numbers) -> None:
-        """The next part of a run, all of it; features get these numbers."""
+        """Add the next part of a run; features get these numbers."""
         packing, records = self.packing, self.packing.used(name, records.cut(*self.span))
         if name == TRUTHS and packing.loss.apart:
             truths = np.diff(records.bounds).astype(np.int32)
@@ -115,7 +115,7 @@ class Packed:
 
 
 def leading(records: Records) -> Records:
-    """Of every segment the first of those that gain most."""
+    """The first candidate of greatest gain of every segment."""
     segments = span_of_each(records.bounds)
     order = np.lexsort((-records.gains, segments))  # stable
     kept = np.zeros(len(order), bool)

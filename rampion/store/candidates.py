@@ -1,6 +1,6 @@
 """The store: every segment's candidates as a small matrix with its own feature dictionary.
 
-Order is part of the data: candidates stand as the decoder listed them, merged ones in order of first appearance.
+Order is part of the data: candidates have the decoder's order, merged ones the order of first appearance.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Candidates(Stored, Sequence[Segment]):
     scores : numpy.ndarray of float64
         The score that came with every candidate, NaN without one.
     notes : Texts
-        What else stood with every candidate.
+        Other text that came with every candidate.
     metrics : dict of str to numpy.ndarray
         The metric columns, a number for every candidate.
     seen : numpy.ndarray of int32
@@ -100,8 +100,8 @@ class Candidates(Stored, Sequence[Segment]):
     def from_rows(cls, names: Names, runs: Sequence[list[Rows]]) -> list[Candidates]:
         """Lists from flat rows, as readers of files give them.
 
-        Dense is what every candidate of every run has. The rows are consumed, so that the flat and the packed form of a
-        large file never stand in memory together.
+        Features of all candidates of all runs are dense. The rows are consumed, so that a large file is never in memory
+        in both forms.
 
         Parameters
         ----------
@@ -156,7 +156,7 @@ class Candidates(Stored, Sequence[Segment]):
             `References.from_records`. Or one a candidate: ``{"id": "7", "text": "...", "LM": -3.5}``.
         columns : str or sequence of str, optional
             What the columns of candidates are for, as in "id=question_id,text=solution,target=is_correct". By default
-            plain names say it, and a warning tells how they were understood.
+            columns are recognised by common names, and a warning shows how.
 
         Returns
         -------
@@ -216,7 +216,7 @@ class Candidates(Stored, Sequence[Segment]):
         score : str, optional
             The column of the scores that came with the candidates.
         source, group, weight : str, optional
-            The columns of the source or prompt, of what the segment belongs to, and of how much it counts.
+            The columns of the source or prompt, of the group of the segment, and of its weight.
         keep : sequence of str
             Other columns to keep with the candidates, as strings.
 
@@ -228,8 +228,8 @@ class Candidates(Stored, Sequence[Segment]):
         Raises
         ------
         InputError
-            If a column is not there, or holds something else. The mean of the list takes the place of a missing
-            value of a feature, which a warning tells.
+            If a column is missing, or holds something else. A missing value of a feature is not an error: the mean of
+            the list takes its place, with a warning.
 
         Examples
         --------
@@ -283,7 +283,7 @@ class Candidates(Stored, Sequence[Segment]):
         return f"Candidates({len(self)} segments, {self.size} candidates, {features}{metrics})"
 
     def sparse(self) -> Candidates:
-        """The lists without the values of dense features; the ids of the others stay.
+        """The lists without the values of dense features; other features keep their ids.
 
         Returns
         -------
@@ -361,7 +361,7 @@ class Candidates(Stored, Sequence[Segment]):
         """
         return rank_in_span(self.bounds)
 
-    # Weights meet features in the next two functions only.
+    # Only the next two functions combine weights and features.
 
     def score(self, weights: Reals) -> Reals:
         """The score of every candidate: the sum of weight times feature.
@@ -397,7 +397,7 @@ class Candidates(Stored, Sequence[Segment]):
         return scores
 
     def gather(self, slopes: Reals) -> Reals:
-        """The gradient of what has these slopes: the sum of slope times feature over all candidates.
+        """The gradient for these slopes: the sum of slope times feature over all candidates.
 
         Parameters
         ----------
@@ -465,7 +465,7 @@ class Candidates(Stored, Sequence[Segment]):
         Raises
         ------
         InputError
-            If the lists have a feature of that name, or if the numbers are not finite or not as many as candidates.
+            If the lists have a feature of that name, or if there is not one finite number for each candidate.
 
         Examples
         --------
@@ -546,7 +546,7 @@ class Candidates(Stored, Sequence[Segment]):
         )
 
     def labelled(self, column: str) -> Candidates:
-        """The lists without the candidates that lack a value of a metric column, and without lists of none.
+        """The lists without the candidates that lack a value of a metric column, and without lists that become empty.
 
         Parameters
         ----------
@@ -556,7 +556,7 @@ class Candidates(Stored, Sequence[Segment]):
         Returns
         -------
         Candidates
-            What can be learnt from.
+            The labelled part of the lists.
 
         Examples
         --------
@@ -636,7 +636,7 @@ class Candidates(Stored, Sequence[Segment]):
         return self._with(seen=np.full(self.size, iteration, np.int32))
 
     def distinct(self) -> Candidates:
-        """The lists without doubles: the first candidate of a segment with the same tokens and features stays (S1, C2).
+        """The lists without duplicates: of candidates with the same tokens and features the first one stays (S1, C2).
 
         Returns
         -------
@@ -657,7 +657,7 @@ class Candidates(Stored, Sequence[Segment]):
         return self if kept.all() else self._with(seen=seen).keep(kept)
 
     def merge(self, fresh: Candidates) -> Candidates:
-        """The union of two lists, segment by segment, without doubles.
+        """The union of two lists, segment by segment, without duplicates.
 
         Parameters
         ----------
@@ -667,7 +667,7 @@ class Candidates(Stored, Sequence[Segment]):
         Returns
         -------
         Candidates
-            These candidates first, then what is new. `seen` is the latest of equals.
+            These candidates first, then the new ones. Of equal candidates the latest iteration is kept in `seen`.
 
         Examples
         --------

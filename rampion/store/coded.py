@@ -85,7 +85,7 @@ Fields = Mapping[str, Coded]
 
 
 def joined(parts: Sequence[Fields], lengths: Sequence[int]) -> dict[str, Coded]:
-    """Fields laid end to end; what a part lacks is empty there."""
+    """The fields of all parts, one after another; a field that a part lacks is empty there."""
     names = dict.fromkeys(name for part in parts for name in part)
     blanks = [Coded(Texts.from_strings([""]), np.zeros(length, np.uint32)) for length in lengths]
     return {

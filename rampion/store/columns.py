@@ -1,4 +1,4 @@
-"""What the columns of a table of candidates are for: what a user says, and what plain names say by themselves."""
+"""The roles of a table's columns: those that a user gives, and those that common names imply."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from rampion.errors import InputError
 
 ONE = "id", "text", "source", "group", "weight", "score", "note"
 SEVERAL = "target", "refs", "features", "keep", "indicators", "drop"
-OPTIONAL = "target", "refs"  # what new lists lack that are reranked with the --columns of the lists before
+OPTIONAL = "target", "refs"  # roles that lists for reranking may lack, so that they can have the --columns of tuning
 
-# Names that say what a column holds, the clearer ones first. What needs a reference or a judge is never a feature.
+# Common names of columns, the clearer ones first. A column that needs a reference or a judge is never a feature.
 PLAIN = {
     "id": (
         "question_id", "prompt_id", "segment_id", "sentence_id", "source_id", "utterance_id", "utt_id", "uttid", "utt",
@@ -39,13 +39,13 @@ GUESSED = {name: role for role, names in PLAIN.items() for name in names}
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Columns by what they are for; a column of numbers without a role is a feature.
+    """The columns of every role; a column of numbers without a role is a feature.
 
     Parameters
     ----------
     id, text, source, group, weight, score, note : str, optional
-        The column of the segment's name, of the candidate's text, of the source or prompt, of what a segment belongs
-        to, of how much it counts, of the score that came with the candidate, and of anything else.
+        The columns of the segment's name, of the candidate's text, of the source or prompt, of the segment's group and
+        weight, of the score that came with the candidate, and of any other text.
     target, refs : tuple of str
         Columns of labels, rewards or metrics, which are never features; and of references.
     features : tuple of str
@@ -57,9 +57,9 @@ class Columns:
     size : int, optional
         The length of every list, where nothing names the segments.
     wanted : tuple of str
-        Columns that a metric reads: targets wherever they stand, unless they are named otherwise.
+        Columns that a metric reads: targets, unless they have another role.
     grouping : str, optional
-        A column that says which segments belong together: it is kept, whatever else it is for.
+        The column of groups for folds. It is kept, whatever other role it has.
 
     Examples
     --------
@@ -106,7 +106,7 @@ class Columns:
         return Columns(**{slot.name: getattr(self, slot.name) for slot in fields(self)} | {role: value})
 
     def plus(self, role: str, names: str) -> Columns:
-        """These roles and another one."""
+        """These roles and one more."""
         if role in SEVERAL:
             return self._with(role, (*getattr(self, role), *names.split("+")))
         if getattr(self, role) is not None:
@@ -145,13 +145,13 @@ class Columns:
         return replace(self, wanted=(), grouping=None) != Columns()
 
     def missing(self, met: Iterable[str]) -> Iterable[tuple[str, str]]:
-        """Every role with a column of it that is not among those met; roles that a file may lack stand last."""
+        """Pairs of a role and a column that is missing from the file; the roles that a file may lack come last."""
         there = set(met)
         lost = [(role, name) for role, name in self.named() if name not in there]
         return sorted(lost, key=lambda one: one[0] in OPTIONAL)
 
     def guessed(self, names: Iterable[str]) -> Columns:
-        """With roles for columns of plain names, where the user gave none."""
+        """The roles, completed by those that common names of columns imply."""
         given, found, names = self.roles(), self, set(names)
         for role, plain in PLAIN.items():
             free = [name for name in plain if name in names and name not in given]

@@ -1,4 +1,4 @@
-"""Doubles: candidates of one segment with the same words and the same features."""
+"""Duplicates: candidates of one segment with the same words and the same features."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ def first_of_equals(
 ) -> tuple[NDArray[np.bool_], NDArray[np.int32]]:
     """Which candidates are the first of their kind in their segment, and the latest iteration of each kind.
 
-    Equal candidates have equal scores under any weights, so those under random ones leave only likely pairs to compare.
+    Equal candidates have equal scores under any weights. So only candidates with equal scores under random weights are
+    compared.
     """
     owner = span_of_each(lists.bounds)
     words = Names().intern_all(_single_spaced(texts)) + len(texts) * owner
@@ -38,7 +39,7 @@ def first_of_equals(
 
 
 def _single_spaced(texts: Texts) -> Texts:
-    """The texts with their words one blank apart."""
+    """The texts with single blanks between words."""
     spaces = texts.blob == ord(" ")
     if not (spaces[1:] & spaces[:-1]).any() and not np.isin(texts.blob, [9, 10, 11, 12, 13]).any():
         return texts
@@ -46,7 +47,7 @@ def _single_spaced(texts: Texts) -> Texts:
 
 
 def _same_features(lists: Lists, left: Offsets, right: Offsets, owner: Offsets) -> NDArray[np.bool_]:
-    """Whether candidates left[n] and right[n] of one segment have the same features, -0.0 being 0.0."""
+    """Whether candidates left[n] and right[n] of one segment have the same features; -0.0 equals 0.0."""
     starts, sizes = lists.bounds[owner[left]], np.diff(lists.bounds)[owner[left]]
     same = np.ones(len(left), bool)
     for f in range(lists.width):

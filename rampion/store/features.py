@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import compress
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,14 +20,14 @@ from rampion.store.text import Texts
 class Features(Sequence[str]):
     """The names of features, in the order of their ids; the dense ones come first.
 
-    A feature is dense if every candidate has it. Only dense features take room in every candidate.
+    A feature is dense if every candidate has it. Only dense features take memory in every candidate.
 
     Parameters
     ----------
     names : Texts
         The name of every feature.
     width : int
-        How many of them are dense.
+        The number of dense features.
 
     Examples
     --------
@@ -62,7 +63,7 @@ class Features(Sequence[str]):
 
     @cached_property
     def ids(self) -> dict[str, int]:
-        """The id of every feature, by name. Among millions, `places` looks up sooner and takes less memory."""
+        """The id of every feature, by name. For millions of features `places` is faster and takes less memory."""
         return {name: f for f, name in enumerate(self.names)}
 
     @cached_property
@@ -89,7 +90,7 @@ class Features(Sequence[str]):
         """
         if "_table" in self.__dict__ or len(names) >= len(self):
             return self._table.find_all(names)
-        # A table of the fewer names is made sooner.
+        # A hash table of the smaller set of names is built faster.
         asked = Names(1 << max(len(names) - 1, 1).bit_length())
         numbers = asked.intern_all(names)
         places, found = np.full(len(asked), -1, np.int64), asked.find_all(self.names)
@@ -98,7 +99,7 @@ class Features(Sequence[str]):
         return places[numbers]
 
     def same(self, other: Features) -> bool:
-        """Whether both have the same names in the same order, and the same of them are dense.
+        """Whether both have the same names in the same order, and the same dense features.
 
         Parameters
         ----------
@@ -108,7 +109,7 @@ class Features(Sequence[str]):
         Returns
         -------
         bool
-            True if ids of one are ids of the other.
+            True if every id means the same feature in both.
 
         Examples
         --------
@@ -118,7 +119,7 @@ class Features(Sequence[str]):
         return self is other or (self.width == other.width and self.names == other.names)
 
     def union(self, other: Features) -> tuple[Features, NDArray[np.uint32], NDArray[np.uint32]]:
-        """All features of both; dense is what both hold dense.
+        """All features of both; a feature is dense if it is dense in both.
 
         Parameters
         ----------
@@ -163,7 +164,7 @@ class Weights(Mapping[str, float]):
     vector : numpy.ndarray of float64
         The weight of every feature, in the order of the features' ids.
     system : mapping of str to str, optional
-        Fingerprints of the parts of the decoder that the weights belong to, such as its blocks; none if it is unknown.
+        Fingerprints of the parts of the decoder that the weights belong to, such as its blocks; empty if unknown.
 
     Examples
     --------
@@ -196,16 +197,21 @@ class Weights(Mapping[str, float]):
         Raises
         ------
         InputError
-            If a weight is not a finite number.
+            If a name is not a string, or a weight is not a finite number.
 
         Examples
         --------
         >>> rampion.Weights.from_dict({"LM": 1}).vector
         array([1.])
         """
-        vector = np.fromiter(values.values(), np.float64, len(values))
+        if not isinstance(values, Mapping):
+            raise InputError(f"weights by name are a {type(values).__name__}; give a dict, such as {{'LM': 0.5}}")
+        for name in values:
+            if not isinstance(name, str):
+                raise InputError(f"the name of a feature is {name!r}; expected a string")
+        vector = np.fromiter(map(_number, values.values()), np.float64, len(values))
         for name in compress(values, ~np.isfinite(vector)):
-            raise InputError(f"the weight of {name!r} is {values[name]}; expected a finite number")
+            raise InputError(f"the weight of {name!r} is {values[name]!r}; expected a finite number")
         return cls(Features(Texts.from_strings(values), len(values)), vector)
 
     def to_dict(self) -> dict[str, float]:
@@ -312,11 +318,18 @@ class Weights(Mapping[str, float]):
 
 
 def named(weights: Mapping[str, float]) -> Weights:
-    """The weights as arrays; their values are not looked at."""
+    """The weights as arrays, without a check of their values."""
     if isinstance(weights, Weights):
         return weights
     values = np.fromiter(weights.values(), np.float64, len(weights))
     return Weights(Features(Texts.from_strings(weights), 0), values)
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return math.nan
 
 
 def _some(names: Texts) -> str:

@@ -1,4 +1,4 @@
-"""Candidates from data frames of any library: columns by name that NumPy can read; no library is needed for that."""
+"""Candidates from data frames of any library. NumPy reads their columns by name, so no such library is imported."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Frame:
         return np.asarray(self.frame[name])
 
     def is_numeric(self, name: str) -> bool:
-        """Whether a column holds numbers; one of objects does if any of them is a number: others are missing values."""
+        """Whether a column holds numbers. One of objects does if any is a number; its other cells are missing."""
         column = self.column(name)
         return column.dtype.kind in "iufb" or (
             column.dtype.kind == "O" and any(isinstance(cell, Number) for cell in column if cell == cell)
@@ -69,7 +69,7 @@ class Frame:
         return list(cells)
 
     def shown(self, name: str) -> list[str]:
-        """A column of anything as strings, empty where a cell is missing."""
+        """A column of any type as strings, empty where a cell is missing."""
         return ["" if cell is None or cell != cell else str(cell) for cell in self.column(name).tolist()]
 
 
@@ -87,7 +87,7 @@ def rows_of_frame(
     score: str | None,
     fields: Mapping[str, str],
 ) -> tuple[Rows, list[str]]:
-    """The rows of a data frame, a candidate each, and what was done about missing values; features join `names`."""
+    """The rows of a data frame, a candidate each, and notices about missing values. Features are added to `names`."""
     table = Frame(frame)
     taken = {segment, text, *metrics, *([score] if score else []), *fields.values()}
     told: list[str] = []

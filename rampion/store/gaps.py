@@ -1,8 +1,8 @@
-"""Values that are missing: the mean of the list in their place, and a feature that says so.
+"""Missing values: they become the mean of the list, and a feature marks them.
 
 A cell that is empty or null is missing, and so is a feature that a row of a table does not have. Negative infinity
-becomes the lowest finite value of the feature. In lists with sparse features an absent feature counts 0; one that
-looks as if it were missing instead is told.
+becomes the lowest finite value of the feature. In lists with sparse features an absent feature counts 0; a notice
+reports absent features that look like missing values.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ MOST = 1 << 23  # values of features that some candidates lack, unless a twentie
 
 
 def filled(runs: list[Rows], names: Names, whole: Set[str]) -> tuple[list[Rows], list[str]]:
-    """The rows of a file without missing values, and what was done about them; `whole` features miss where absent.
+    """The rows of a file without missing values, and notices about them. `whole` features are missing where absent.
 
-    Every candidate gets a value of every feature that one of them lacks. Raise InputError if few of so many were there.
+    Every candidate gets a value of a feature that any lacks. Raise InputError if most of a large table is missing.
     """
     if not runs:
         return runs, []
@@ -81,7 +81,7 @@ def floored(runs: list[Rows], names: Names) -> tuple[list[Rows], list[str]]:
 
 
 def weights_told(rows: Rows) -> list[str]:
-    """What is to be said of the weights of segments; refuse other things than one number of 0 or more for each."""
+    """Notices about the weights of segments; raise InputError unless each weight is one number of 0 or more."""
     if "weight" not in rows.fields:
         return []
     said = rows.fields["weight"]
@@ -104,7 +104,7 @@ def weights_told(rows: Rows) -> list[str]:
 
 
 def imputed(bounds: Offsets, column: Reals) -> tuple[Reals, NDArray[np.bool_]]:
-    """A feature of all candidates without missing values, and where they were."""
+    """A feature with missing values replaced, and the mask of the replaced ones."""
     known = column[np.isfinite(column)]
     mean, low = (known.mean(), known.min()) if len(known) else (0.0, 0.0)
     whole = _with_means(bounds, column[:, None], np.array([low]), np.array([mean]))
@@ -112,7 +112,7 @@ def imputed(bounds: Offsets, column: Reals) -> tuple[Reals, NDArray[np.bool_]]:
 
 
 def _summed(runs: list[Rows], size: int, marks: Callable[[Rows], NDArray[np.bool_]]) -> NDArray[np.int64]:
-    """How often every feature stands at a marked place."""
+    """The number of marked places of every feature."""
     total = np.zeros(size, np.int64)
     for rows in runs:
         total += np.bincount(rows.ids[marks(rows)], minlength=size)
@@ -136,7 +136,7 @@ def _above(rows: Rows, lowest: Reals) -> Rows:
 def _absent(
     runs: list[Rows], known: list[str], present: NDArray[np.int64], size: int, wanted: NDArray[np.bool_]
 ) -> Iterator[str]:
-    """Features of most candidates with values that are no counts: others probably lack them by mistake."""
+    """Features that most candidates have and that are no counts: the others probably lack them by mistake."""
     some, odd = (present < size) & (2 * present > size) & ~wanted, np.zeros(len(known), np.int64)
     for rows in runs:
         counts = (rows.values >= 1) & (rows.values <= LARGEST_COUNT) & (rows.values == np.floor(rows.values))
@@ -145,7 +145,7 @@ def _absent(
     if found:
         more = f" and {len(found) - 3} more" if len(found) > 3 else ""
         yield (
-            f"of {size} candidates some lack a feature that most have, which counts 0 there: {', '.join(found[:3])}"
+            f"some of {size} candidates lack a feature that most have; it counts 0 there: {', '.join(found[:3])}"
             f"{more}; write null where it is missing"
         )
 

@@ -1,4 +1,4 @@
-"""What models have generated in this process, as lists: results of Hugging Face's `generate` and of vLLM.
+"""Lists of texts that a model has generated in this process: results of Hugging Face's `generate` and of vLLM.
 
 Nothing of these libraries is imported. Attributes are read by name, and tensors by `tolist`.
 """
@@ -29,16 +29,16 @@ def from_generated(
         What `model.generate(..., num_return_sequences=k, return_dict_in_generate=True)` returns, or what vLLM's
         `llm.generate` returns: a list with an object for each prompt.
     texts : sequence of str, optional
-        Of Hugging Face: the decoded sequences, as `tokenizer.batch_decode` returns them, all of one prompt together.
+        For Hugging Face: the decoded sequences, as `tokenizer.batch_decode` returns them, prompt by prompt.
     ids : sequence, optional
         The name of every prompt. By default prompts are numbered, or have the names that vLLM gave them.
     sources : sequence of str, optional
-        The prompts. Of Hugging Face these or `ids` tell how many there are.
+        The prompts. Results of Hugging Face need these or `ids`, for the number of prompts.
     transitions : tensor or sequence, optional
-        Of Hugging Face: what `model.compute_transition_scores(..., normalize_logits=True)` returns. The features
+        For Hugging Face: what `model.compute_transition_scores(..., normalize_logits=True)` returns. The features
         `logprob` and `tokens` come from it.
     end : int or collection of int, optional
-        With `transitions`: the tokens that end a text, as `tokenizer.eos_token_id`. What follows them is padding.
+        For `transitions`: the tokens that end a text, as `tokenizer.eos_token_id`. All tokens after them are padding.
 
     Returns
     -------
@@ -101,7 +101,7 @@ def _of_sequences(
     transitions: Any,
     end: int | Collection[int] | None,
 ) -> list[dict[str, Any]]:
-    """A record for each prompt: all have as many sequences."""
+    """A record for each prompt; all prompts have the same number of sequences."""
     prompts = ids if ids is not None else sources
     if texts is None or prompts is None:
         raise InputError("sequences of tokens need their texts (tokenizer.batch_decode), and ids or sources of prompts")
@@ -138,7 +138,7 @@ def _of_sequences(
 def _summed(sequences: list[Any], transitions: list[Any], end: int | Collection[int] | None) -> dict[str, list[Any]]:
     """The log-probability and the number of tokens of every text, up to the token that ends it."""
     if end is None:
-        raise InputError("transitions go on behind the end of a text; name its token: end=tokenizer.eos_token_id")
+        raise InputError("transitions go beyond the end of a text; name its last token: end=tokenizer.eos_token_id")
     ends = {end} if isinstance(end, int) else set(end)
     sums, counts = list[float](), list[int]()
     for tokens, steps in zip(sequences, transitions, strict=False):
@@ -150,7 +150,7 @@ def _summed(sequences: list[Any], transitions: list[Any], end: int | Collection[
 
 
 def _fit(count: int, **named: Sequence[object] | None) -> None:
-    """Refuse names or prompts of another number."""
+    """Raise InputError unless there is one for each prompt."""
     for name, column in named.items():
         if column is not None and len(column) != count:
             raise InputError(f"there are {len(column)} {name} for {count} prompts; expected one for each")

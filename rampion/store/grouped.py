@@ -1,9 +1,10 @@
-"""The working form of fixed lists (S11.2): features of the same candidates stand together; what is usual is left out.
+"""The working form of fixed lists (S11.2): features of the same candidates form a group, and usual counts are left out.
 
-A candidate holds only what it has oftener, or not as often, as more than half of its list. So scores are those of the
-store but for a number of the list's own, and a feature that tells no candidates apart has no gradient, not even one of
-rounding, whose sign Rprop would follow. Parts go to threads; each sums up into its own groups, and every feature is
-added up in the order of the lists, so that neither the number of threads nor the size of the parts changes a bit.
+A candidate holds only the groups that it has more or less often than usual, that is, than more than half of its list.
+So scores equal those of the store up to a number that all candidates of a list share, and the gradient of a feature
+that all of them have alike is exactly 0; Rprop would follow the sign of a rounding error. Threads work on parts. Each
+part sums into its own groups, and the sums are added to the features in the order of the lists, so that neither the
+number of threads nor the size of the parts changes a bit.
 """
 
 from __future__ import annotations
@@ -27,14 +28,15 @@ from rampion.threads import each, processors
 Places = NDArray[np.uint16]  # candidates and groups are numbered inside their list
 
 MOST = np.iinfo(np.uint16).max
-WORK = 15  # rows of the kernel's work
-WAVE = 64  # parts that are summed up before their sums move on to the features
+WORK = 15  # rows of the kernel's work array
+WAVE = 64  # parts that are summed up before their sums are added to the features
 
 
 class Part(NamedTuple):
-    """Some segments as kernels see them: groups[f] of features[f]; by which groups candidates differ from the usual.
+    """Some segments as kernels read them: features[f] belongs to groups[f], and entries are differences from the usual.
 
-    Of a segment's n groups, the entry g stands for once more of group g, n + g for once less; owners are candidates.
+    In a segment with n groups, the entry g means one more of group g than usual, and n + g one less. Owners are the
+    candidates.
     """
 
     bounds: Offsets
@@ -50,12 +52,12 @@ class Part(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Of the dense features and groups of all segments."""
+        """The number of dense features and groups of all segments."""
         return self.width * (len(self.bounds) - 1) + int(self.group_bounds[-1])
 
     @property
     def room(self) -> int:
-        """For the dense features of the widest segment, and for its groups twice."""
+        """The size of work arrays: the dense features of the widest segment, and twice its groups."""
         return self.width + 2 * int(np.diff(self.group_bounds).max(initial=0))
 
 
@@ -67,18 +69,18 @@ def fits(lists: Lists) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Grouped:
-    """Candidates that answer to weights and slopes again and again."""
+    """Candidates in the form that computes scores and gradients quickly and repeatedly."""
 
     parts: list[Part]
     starts: list[int]  # the first candidate of every part, and the end
-    edges: list[int]  # between ranges of features that are met equally often
+    edges: list[int]  # bounds of ranges of features that occur equally often
     size: int
 
     @classmethod
     def of(
         cls, candidates: Candidates, folder: str | PathLike[str] | None = None, threads: int | None = None
     ) -> Grouped:
-        """A folder will hold the parts, in files without names, so that memory need not."""
+        """Make the working form. If a folder is given, the parts are kept in unnamed files there, not in memory."""
         lists = candidates.lists
         cuts = lists.cuts()
         parts = each(lambda span: _grouped(lists.part(*span), folder), pairwise(cuts.tolist()), threads)
@@ -86,7 +88,7 @@ class Grouped:
         return cls(parts, starts, _edges(parts, len(candidates.features)), len(candidates.features))
 
     def score(self, weights: Reals, threads: int | None = None) -> Reals:
-        """weights . f of every candidate, but for what all candidates of its list have alike."""
+        """The score of every candidate, up to a number that all candidates of its list share."""
         scores = np.empty(self.starts[-1])
 
         def fill(place: int) -> None:
@@ -135,14 +137,14 @@ def _grouped(lists: Lists, folder: str | PathLike[str] | None) -> Part:
 
 
 def _edges(parts: list[Part], size: int) -> list[int]:
-    """A range for each processor; a sample of the features tells where they are."""
+    """A range of features for each processor, found from a sample of the features."""
     sample = np.concatenate([part.features[:: 1 + len(part.features) // 1024] for part in parts])
     inner = np.quantile(sample, np.linspace(0, 1, processors() + 1)[1:-1]) if len(sample) else []
     return [0, *(int(edge) for edge in inner), size]
 
 
 def _filed(part: Part, folder: str | PathLike[str]) -> Part:
-    """The part, its arrays mapped from a file without a name, which lasts as long as somebody reads it."""
+    """The part with its arrays mapped from an unnamed file, which disappears when it is closed."""
     arrays = {name: array for name, array in part._asdict().items() if isinstance(array, np.ndarray)}
     try:
         with tempfile.TemporaryFile(dir=folder) as file:

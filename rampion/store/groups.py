@@ -17,7 +17,7 @@ Group = tuple[str, int, int]
 
 
 def groups_of(names: Texts) -> list[Group]:
-    """For every feature the label of its group, the group's first feature, and its size."""
+    """The label of every feature's group, the group's first feature, and its size."""
     texts = list(names)
     known, groups = set(texts), list[Group]()
     while (first := len(groups)) < len(texts):
@@ -32,7 +32,7 @@ def groups_of(names: Texts) -> list[Group]:
 
 
 def grouped(rows: Rows, groups: list[Group]) -> Iterator[list[tuple[str, list[float]]]]:
-    """Each candidate's labels with their values, in feature order; what is missing from a group that is there is 0."""
+    """Each candidate's labels with their values, in feature order; a missing value of a group is 0."""
     owners = span_of_each(rows.entry_bounds)
     order = np.lexsort((rows.ids, owners))
     ids, values, bounds = rows.ids[order].tolist(), rows.values[order].tolist(), rows.entry_bounds.tolist()

@@ -14,13 +14,13 @@ from rampion.errors import InputError
 SLOT = np.dtype([("key", np.uint64), ("weight", np.float32), ("id", np.uint32)])
 ABSENT = 0xFFFFFFFF  # the id of a key that is not in the table
 MOST = ABSENT  # keys of a table
-FREQUENT = 4  # features counted at least so often are ranked; it makes their weights neighbours in memory
+FREQUENT = 4  # features with at least this count are ranked: their weights are neighbours in memory
 
 
 class Keys:
     """Distinct 64-bit keys other than 0, numbered by first appearance, each with its count and its weight.
 
-    Four of five slots are in use when the table is full: 24 bytes a feature, all told. Kernels read `slots`, where a
+    Four of five slots are in use when the table is full: 24 bytes a feature in all. Kernels read `slots`, where a
     key, its weight and its id share a cache line.
     """
 
@@ -30,11 +30,11 @@ class Keys:
         self.slots: NDArray[Any] = np.zeros(max(capacity, 1) * 5 // 4 + 1, SLOT)
         self.counts: Ids = np.zeros(max(capacity, 1), np.uint32)
         self._size: NDArray[np.int64] = np.zeros(1, np.int64)
-        self.edition = 0  # another one has other weights; new features weigh nothing, as unknown ones do
+        self.edition = 0  # changes with the weights; new features have weight 0, as unknown ones do
 
     @classmethod
     def of(cls, keys: KeyRow, counts: Ids) -> Keys:
-        """The table in which keys[i] has the id i and counts[i]: what `listed` and `counts` of another gave."""
+        """The table in which keys[i] has the id i and counts[i]: those that `listed` and `counts` of a table gave."""
         table = cls(len(keys))
         table.enter(keys)
         if len(table) < len(keys):
@@ -44,7 +44,7 @@ class Keys:
 
     @classmethod
     def weighed(cls, slots: NDArray[Any], size: int) -> Keys:
-        """A table to read weights from: the slots of another, perhaps mapped from a file."""
+        """A table for reading weights: the slots of another table, perhaps mapped from a file."""
         table = cls(0)
         table.slots, table._size = slots, np.array([size], np.int64)
         return table
@@ -82,7 +82,7 @@ class Keys:
         return weights
 
     def set_weights(self, weights: NDArray[np.floating[Any]]) -> None:
-        """Feature i weighs weights[i], rounded to single precision."""
+        """Give feature i the weight weights[i], rounded to single precision."""
         if len(weights) != len(self):
             raise InputError(f"{len(weights):,} weights for {len(self):,} features; expected one each, in id order")
         with np.errstate(over="ignore"):
@@ -102,8 +102,8 @@ class Keys:
     def settle(self, least: int = 1) -> Ids:
         """Drop features counted fewer than `least` times (S10.2), rank the others and fit the table to them.
 
-        FREQUENT ones come first, the most frequent of them at the front; equals, and the others, keep their order.
-        Answers the new id of every old one, or ABSENT.
+        Features counted FREQUENT times or more come first, by falling count; equals, and all others, keep their order.
+        Return the new id of every old one, or ABSENT.
         """
         counts = self.counts[: len(self)]
         frequent = np.flatnonzero((counts >= FREQUENT) & (counts >= least))

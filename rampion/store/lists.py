@@ -11,11 +11,11 @@ from rampion.arrays import Ids, Offsets, Reals, ends, taken
 from rampion.schema import Found, Row, below, bounds, pieces, reals, rising
 
 PIECE = 1 << 22  # entries compared at a time
-LARGEST_COUNT = 64  # a count stands as that many entries: 4 bytes each against 12 for an entry with its value
+LARGEST_COUNT = 64  # a count n is stored as n entries of 4 bytes; an entry with its value takes 12
 
 
 class Lists(NamedTuple):
-    """What kernels see. Dense block of segment s: dense[width * bounds[s]:], feature by feature.
+    """The arrays that kernels read. The dense block of segment s is dense[width * bounds[s]:], feature by feature.
 
     A store without values holds counts: an entry counts 1, and one that counts 3 stands three times.
     """
@@ -46,7 +46,7 @@ class Lists(NamedTuple):
         return heads, np.repeat(lengths, lengths)
 
     def cuts(self, size: int | None = None) -> Offsets:
-        """The first segments of parts of about so many values, and the end: work for threads, whoever they are."""
+        """The first segments of parts with about `size` values each, and the end: pieces of work for threads."""
         sizes = self.entry_bounds[self.bounds[1:]] + self.width * self.bounds[1:]
         return np.unique([0, *np.flatnonzero(np.diff(sizes // (size or PIECE))) + 1, len(sizes)])
 
@@ -66,7 +66,7 @@ class Lists(NamedTuple):
         )
 
     def keep(self, kept: NDArray[np.bool_]) -> Lists:
-        """The marked candidates only, and of every dictionary the features that they have."""
+        """Only the marked candidates; dictionaries keep only the features of these."""
         sizes, marks = np.diff(self.entry_bounds), np.empty(len(self.dense), bool)
         heads, strides = self.columns()
         for f in range(self.width):
@@ -90,7 +90,7 @@ class Lists(NamedTuple):
         ).counted()
 
     def reordered(self, order: Offsets) -> Lists:
-        """The same candidates, each list in another order of its own; order[i] is the candidate that comes to i."""
+        """The same candidates in another order inside their lists; order[i] is the candidate that moves to place i."""
         (heads, strides), dense = self.columns(), np.empty_like(self.dense)
         for f in range(self.width):
             dense[heads + f * strides] = self.dense[heads[order] + f * strides]
@@ -103,7 +103,7 @@ class Lists(NamedTuple):
         )
 
     def counted(self, most: float = LARGEST_COUNT) -> Lists:
-        """Without values, if all of them are counts, none above the most."""
+        """The lists without values, if all values are counts of at most `most`."""
         values = self.values
         if not len(values):
             return self
@@ -117,7 +117,7 @@ class Lists(NamedTuple):
         )
 
     def valued(self) -> Lists:
-        """With a value for every entry, each entry once."""
+        """The lists with a value for every entry, each entry once."""
         if len(self.values) or not len(self.entries):
             return self
         fresh = np.concatenate([[True], self.entries[1:] != self.entries[:-1]])
@@ -129,11 +129,11 @@ class Lists(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """What a pass over lists needs while it visits a segment. Each array is on its own, so that an overrun is seen."""
+    """Work arrays of a pass over lists, each an allocation of its own, so that a sanitizer sees any overrun."""
 
-    local: Reals  # weights of the segment's features
-    gradient: Reals  # of the same
-    scores: Reals  # of its candidates
+    local: Reals  # the weights of the segment's features
+    gradient: Reals  # the gradient of the same
+    scores: Reals  # the scores of its candidates
     slopes: Reals
     spare: Reals
 
@@ -144,7 +144,7 @@ class Scratch(NamedTuple):
 
 
 def entries_fit(found: Found) -> str | None:
-    """What is wrong with the entries, once all bounds and the dictionaries are proved."""
+    """What is wrong with the entries; the bounds and dictionaries have been checked before."""
     arrays, entries, values = found.arrays, found.sizes["entries"], found.sizes["values"]
     if found.sizes["width"] > found.sizes["features"]:
         return f"{found.sizes['width']:,} of {found.sizes['features']:,} features are dense"
@@ -166,7 +166,7 @@ def _sparse(found: Found, name: str) -> str | None:
     return "holds a dense feature" if any(int(piece.min()) < width for piece in pieces(features)) else None
 
 
-# The arrays of Lists but for its bounds, which span the candidates.
+# The arrays of Lists except its bounds, which span the candidates.
 LISTS = {
     "dense": reals("width*candidates"),
     "feature_bounds": bounds("segments", "features"),

@@ -22,8 +22,8 @@ class Names:
     """Distinct byte strings, numbered by first appearance.
 
     Name i is blob[bounds[i]:bounds[i + 1]]; counts[0] is how many there are. The slots are a hash table with open
-    addressing: 0 is empty, otherwise id + 1. A kernel that finds the table full stops, says how far it came, and is
-    called again after `grow`.
+    addressing: 0 is empty, otherwise id + 1. A kernel that finds the table full stops, returns how far it
+    came, and is called again after `grow`.
     """
 
     __slots__ = ("blob", "bounds", "counts", "slots")
@@ -37,7 +37,7 @@ class Names:
 
     @classmethod
     def of(cls, texts: Texts) -> Names:
-        """The table of these texts; it has as many names if no text stands there twice."""
+        """The table of these texts; equal texts share a name."""
         names = cls(1 << max(len(texts) - 1, 1).bit_length())
         names.blob = np.zeros(max(int(texts.bounds[-1] - texts.bounds[0]), 1), np.uint8)
         names.intern_all(texts)
@@ -47,7 +47,7 @@ class Names:
         return int(self.counts[0])
 
     def grow(self) -> None:
-        """Double what is full: the room for names, or else the room for their bytes."""
+        """Double what is full: the arrays of names, or else the array of their bytes."""
         if crowded(self.slots):
             raise InputError(
                 f"more than 500 of {len(self):,} names, such as {self.texts().raw(len(self) - 1)[:60]!r}, fall on one "
@@ -101,7 +101,7 @@ class Names:
         return tokens[: bounds[-1]].copy(), bounds
 
     def find_tokens(self, texts: Texts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The same for a table that takes no new names: -1 for words that have none."""
+        """The same without new names: -1 for unknown words."""
         local = Names()
         tokens, bounds = local.tokens(texts)
         return self.find_all(local.texts())[tokens], bounds
@@ -110,8 +110,8 @@ class Names:
 class Labels:
     """Labels of values and the features they head: TM with two values is TM[0] and TM[1], LM with one value is LM.
 
-    The values of all labels are numbered through in slots: those of label i are firsts[i] to firsts[i] + sizes[i] - 1,
-    sizes[i] being 0 until the label is met with its values. Label 0 heads values without a label. The label metric:x
+    The values of all labels have consecutive slots: those of label i are firsts[i] to firsts[i] + sizes[i] - 1, where
+    sizes[i] is 0 until the label is first met with values. Label 0 heads values without a label. The label metric:x
     heads the metric column x, no feature.
     """
 
@@ -131,13 +131,13 @@ class Labels:
         self.fit()
 
     def fit(self) -> None:
-        """Give a cell to every label that the table of names has room for."""
+        """Make the arrays as long as the table of names."""
         room = len(self.names.bounds) - 1
         if len(self.sizes) < room:
             self.sizes, self.firsts = _padded(self.sizes, room), _padded(self.firsts, room)
 
     def meet(self, name: str, size: int) -> tuple[int, int]:
-        """The first slot and the number of values of the label, which has `size` of them if it is new."""
+        """The first slot and the number of values of the label; a new label gets `size` values."""
         label = self.names.intern(name)
         self.fit()
         if self.sizes[label] == 0:
@@ -146,7 +146,7 @@ class Labels:
         return int(self.firsts[label]), int(self.sizes[label])
 
     def settle(self, where: str) -> None:
-        """Find the features of labels met since the last call: slot i holds feature slot_ids[i], -1 for a metric."""
+        """Number the features of labels met since the last call: slot i holds feature slot_ids[i], -1 for a metric."""
         done, count = len(self.slot_ids), len(self.names)
         if done == self.total[0]:
             return

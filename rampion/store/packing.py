@@ -41,7 +41,7 @@ class Work(NamedTuple):
 
 
 def dense_first(counts: NDArray[np.int64], total: int) -> tuple[Offsets, int]:
-    """The order of features in which dense ones, which all of so many candidates have, come first; and their number."""
+    """The order of features with the dense ones first, which all candidates have, and the number of dense ones."""
     dense = (counts == total) & (total > 0)
     return np.concatenate([np.flatnonzero(dense), np.flatnonzero(~dense)]), int(dense.sum())
 

@@ -23,7 +23,7 @@ from rampion.store.names import Labels, Names
 from rampion.store.rows import Rows
 from rampion.store.text import Texts
 
-MISSING = {"", "na", "n/a", "nan", "null", "none"}  # cells of a table that say that nothing is known
+MISSING = {"", "na", "n/a", "nan", "null", "none"}  # cells of a table that stand for a missing value
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|infinity)", re.IGNORECASE)
 _ODD = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?|[+-]?\d+([.,]\d+)?\s*%")  # 0,5 and 50 %
 _WORDS = {"true": 1.0, "false": 0.0}
@@ -33,7 +33,7 @@ NUMBER, MISSED, OTHER = range(3)
 
 
 class WrongError(Exception):
-    """What is wrong with a record; the caller adds where the record is, unless it is known to be an earlier one."""
+    """What is wrong with a record. The caller adds the place of the record, unless the error names an earlier one."""
 
     def __init__(self, sentence: str, at: int | None = None) -> None:
         super().__init__(sentence)
@@ -41,7 +41,7 @@ class WrongError(Exception):
 
 
 class Read(NamedTuple):
-    """Candidates of records, and what should be said of them."""
+    """Candidates of records, and notices about them."""
 
     rows: Rows
     notices: list[str]
@@ -53,7 +53,7 @@ def rows_of(records: Iterable[Mapping[str, Any]], names: Names) -> Rows:
 
 
 def read(records: Iterable[Mapping[str, Any]], names: Names, columns: Columns | None = None) -> Read:
-    """The same, with what should be said of them."""
+    """The same, with notices."""
     builder = Builder(Labels(names), "records", columns)
     for index, record in enumerate(records):
         try:
@@ -104,25 +104,25 @@ def references_in(record: Mapping[str, Any]) -> list[str]:
 
 
 class Builder:
-    """Rows in the making, from segments or from single candidates; a bad record leaves no trace in them."""
+    """Collects rows from records of segments or of single candidates; a bad record leaves no trace."""
 
     def __init__(self, labels: Labels, where: str, columns: Columns | None = None) -> None:
         self.labels, self.where, self.columns = labels, where, Columns() if columns is None else columns
         self.given, self.guesses = self.columns.roles(), dict[str, str]()
         self.plain = set[str]()  # columns of plain names
         self.seen: set[str] = set()
-        self.whole: set[str] = set()  # features that are missing where they are not: columns, numbers of programs
+        self.whole: set[str] = set()  # features that are missing where they are absent
         self.refs: dict[str, list[str]] = {}
         self.referred = set[tuple[str, str]]()  # segments and references of rows
-        self.kinds: dict[str, _Kind] = {}  # of open columns
-        self.met: set[str] = set()  # columns that are named and there
+        self.kinds: dict[str, _Kind] = {}  # of columns without a role
+        self.met: set[str] = set()  # columns that the user has named and that occur
         self.labelled: set[str] = set()  # columns beside feats that are labels by their names
         self.known: dict[str, tuple[int, int]] = {}
         self.local = list[tuple[str, int]]()  # labels and sizes by the number of their first value
         self.flat = self.program = False
         self.count = self.at = 0
         self.told: list[str] = []  # of the last rows' weights
-        self.order = np.zeros(0, np.int64)  # of the last rows: which candidate of the records comes to which place
+        self.order = np.zeros(0, np.int64)  # of the last rows: the candidates' places in the records
         self._clear()
 
     def _clear(self) -> None:
@@ -135,7 +135,7 @@ class Builder:
     # What comes in
 
     def take(self, record: Any, at: int = 0) -> None:
-        """Append a segment, or a candidate, whichever the record is, at this line."""
+        """Append the segment or the candidate that the record is; `line` is its line."""
         self.at = at
         if isinstance(record, list) and record and all(isinstance(one, Mapping) for one in record):
             record = {"candidates": record}
@@ -206,7 +206,7 @@ class Builder:
         if one.text is None:
             held = next((name for name, role in (self.guesses | self.given).items() if role == "text"), None)
             if held in self.met:
-                raise WrongError(f"has no {held!r}, which holds the text of other candidates; mend it, or leave it out")
+                raise WrongError(f"has no {held!r}, the column of the text; add it, or leave the candidate out")
             raise WrongError(f"has no text; it has {_listed(cells)}: say which column holds it: --columns text=COLUMN")
         self.seen.add(identity)
         if one.refs:
@@ -218,7 +218,7 @@ class Builder:
         self._append(identity, one)
 
     def _guess(self, cells: Mapping[str, Any]) -> None:
-        """Give roles to columns of plain names that are met for the first time."""
+        """Give roles to columns with common names that are met for the first time."""
         fresh = [name for name in cells if name not in self.guesses]
         self.plain |= GUESSED.keys() & fresh
         found = self.columns.guessed(self.plain).roles()
@@ -241,7 +241,7 @@ class Builder:
         return one
 
     def _cell(self, one: _Candidate, name: str, cell: Any, where: str) -> None:
-        """Put a cell where its column belongs."""
+        """Add a cell according to the role of its column."""
         self._group(one, name, cell, where)
         role = self.given.get(name) or self.guesses.get(name) or self._label_beside(name)
         if role:
@@ -266,19 +266,19 @@ class Builder:
             self._open(one, name, cell, where)
 
     def _label_beside(self, name: str) -> str:
-        """The role of a column in a list's candidates by its plain name: a label is never a feature."""
+        """The role of a column in a list's candidates by its common name: a label is never a feature."""
         if self.flat or GUESSED.get(name) != "target":
             return ""
         self.labelled.add(name)
         return "target"
 
     def _group(self, one: _Candidate, name: str, cell: Any, where: str) -> None:
-        """Keep the cell if it says to which group the segment belongs."""
+        """Keep the cell if it names the group of the segment."""
         if name == self.columns.grouping:
             one.fields[name] = _shown(cell, where)
 
     def _nested(self, one: _Candidate, label: str, value: Any, where: str) -> None:
-        """A feature, which may have several values, unless its name has been given another role."""
+        """Add a feature, which may have several values, unless its name has another role."""
         if label in self.given:
             self.met.add(label)
             if self.given[label] != "features":
@@ -290,7 +290,7 @@ class Builder:
         one.values += [_number(item, where) for item in numbers]
 
     def _open(self, one: _Candidate, name: str, cell: Any, where: str) -> None:
-        """A column without a role: a feature if it holds numbers."""
+        """Add a cell of a column without a role: a feature if the column holds numbers."""
         kind, (found, value) = self._kind(name), _read(cell)
         if found == OTHER or (isinstance(cell, str) and not self.flat):
             kind.add(cell, self.at)
@@ -307,7 +307,7 @@ class Builder:
         return self.kinds.setdefault(name, _Kind())
 
     def _put(self, one: _Candidate, role: str, name: str, cell: Any, where: str) -> None:
-        """Put a cell of a column whose role is known."""
+        """Add a cell of a column with a role."""
         match role:
             case "id":
                 one.identity = identifier(cell, where)
@@ -343,7 +343,7 @@ class Builder:
                 one.values.append(_number(cell, where, words=True))
 
     def _first(self, name: str, size: int, where: str, indicator: bool = False) -> int:
-        """The number of the label's first value."""
+        """The id of the label's first value."""
         if name not in self.known:
             if not string(name, where) or name.startswith(Labels.METRIC) or size == 0:
                 raise WrongError(f"{where} is no feature: a name (not metric:…) and at least one value are expected")
@@ -423,7 +423,7 @@ class Builder:
         return rows
 
     def _ids(self, texts: set[str]) -> NDArray[np.int64]:
-        """The features of all values by number, -1 of columns that hold no numbers."""
+        """The feature of every value, -1 for columns that hold no numbers."""
         sizes = {name: size for name, (_, size) in self.known.items() if name not in texts}
         firsts = {name: self.labels.meet(name, size) for name, size in sizes.items()}
         self.labels.settle(self.where)
@@ -436,7 +436,7 @@ class Builder:
         return np.append(self.labels.slot_ids, -1)[np.array(slots, np.int64)]
 
     def _texts_not_numbers(self) -> set[str]:
-        """Open columns in which other cells are as frequent as numbers; a column of few others is an error."""
+        """Columns without a role of which at least half of the cells are no numbers; fewer such cells are an error."""
         found = set()
         for name, kind in self.kinds.items():
             if self.flat and name in self.known and not kind.numbers and not kind.others:
@@ -458,7 +458,7 @@ class Builder:
         return found
 
     def prove(self) -> None:
-        """Raise WrongError if a column that is named is nowhere; new lists may lack labels and references."""
+        """Raise WrongError if a column that the user has named is missing; new lists may lack labels and references."""
         for role, name in self.columns.missing(self.met):
             if role not in OPTIONAL:
                 raise WrongError(self._nowhere(role, name))
@@ -473,7 +473,7 @@ class Builder:
         return f"--columns {role}={name}: there is no such column; it has {_some(there)}{meant(name, there)}"
 
     def notices(self) -> list[str]:
-        """What a reader has understood or left aside, a sentence each."""
+        """Notices of how records were read and what was not used, a sentence each."""
         found, texts = (
             list(self.told),
             {name for name, kind in self.kinds.items() if kind.others >= max(kind.numbers, 1)},
@@ -506,7 +506,7 @@ class Builder:
         return found
 
     def _odd(self, texts: set[str]) -> Iterator[tuple[str, str]]:
-        """Columns that are not used, and of which one may wonder why."""
+        """Unused columns that a user might expect to be used, with the reason."""
         for name in sorted(texts - self._not_features()):
             kind = self.kinds[name]
             if kind.numbers:
@@ -532,7 +532,7 @@ def _refuse_columns(cells: Mapping[str, Any]) -> None:
 
 
 class _Kind:
-    """What the cells of an open column are, and the first one that is no number."""
+    """The cells of a column without a role: how many are numbers, and the first that is none."""
 
     __slots__ = ("at", "first", "numbers", "odd", "others")
 
@@ -541,7 +541,7 @@ class _Kind:
         self.first: Any = None
 
     def add(self, cell: Any, at: int) -> None:
-        """A cell that is no number."""
+        """Count a cell that is no number."""
         if not self.others:
             self.first, self.at = cell, at
         self.others += 1
@@ -554,7 +554,7 @@ class _Kind:
 
 
 class _Candidate:
-    """A candidate's parts, before it is known whether its record is good."""
+    """The parts of a candidate, collected before the whole record has been checked."""
 
     __slots__ = ("fields", "identity", "metrics", "note", "refs", "score", "slots", "text", "values")
 
@@ -605,18 +605,18 @@ def identifier(cell: Any, where: str) -> str:
 def _text(cell: Any, where: str) -> str:
     """The text of a candidate."""
     if cell is None or cell != cell:
-        raise WrongError(f'{where} is missing; a text is expected ("" if nothing was said), or leave the candidate out')
+        raise WrongError(f'{where} is missing; a text is expected ("" if it is empty), or leave the candidate out')
     return plain_text(cell, where)
 
 
 def _holds_numbers(cell: Any) -> bool:
-    """Whether an object or a list in a cell is all numbers."""
+    """Whether an object or a list in a cell holds only numbers."""
     values = cell.values() if isinstance(cell, Mapping) else cell
     return bool(values) and all(not isinstance(value, str) and _read(value)[0] != OTHER for value in values)
 
 
 def plain_text(cell: Any, where: str) -> str:
-    """A text; a number, such as an answer, is written as one."""
+    """A text. A number, such as an answer, becomes a text."""
     if isinstance(cell, int | float) and not isinstance(cell, bool) and cell == cell:
         return f"{cell:.15g}" if isinstance(cell, float) else str(cell)
     return string(cell, where)
@@ -639,7 +639,7 @@ def _shown(cell: Any, where: str) -> str:
 
 
 def _read(cell: Any) -> tuple[int, float]:
-    """Whether a cell of an open column is a number, and which one."""
+    """The number in a cell of a column without a role, if it is one."""
     if isinstance(cell, str):
         word = cell.strip().lower()
         if word in MISSING:
@@ -659,7 +659,7 @@ def _read(cell: Any) -> tuple[int, float]:
 
 
 def _number(value: Any, where: str, words: bool = False) -> float:
-    """A number that may be missing (null, NaN) or negative infinity; only cells of tables may be words."""
+    """A number, NaN if it is missing (null, NaN), or negative infinity. Only cells of tables may be words."""
     found, number = _read(value)
     if (
         found == OTHER
@@ -672,7 +672,7 @@ def _number(value: Any, where: str, words: bool = False) -> float:
 
 
 def finite(value: Any, where: str) -> float:
-    """A finite number, true or false, or NaN where it is not known."""
+    """A finite number, true or false; NaN if it is missing."""
     found, number = _read(value)
     if found == OTHER or math.isinf(number):
         raise WrongError(f"{where} is {str(value)[:60]!r}; a finite number is expected")
@@ -680,7 +680,7 @@ def finite(value: Any, where: str) -> float:
 
 
 def _label(cell: Any, where: str) -> float:
-    """A finite number, 1 or 0 for a word such as yes or no, or NaN where it is not known."""
+    """A finite number, 1 or 0 for a word such as yes or no; NaN if it is missing."""
     if isinstance(cell, str):
         word = cell.strip().lower()
         if word in _LABELS:
@@ -716,7 +716,7 @@ def _some(names: Iterable[str], most: int = 8) -> str:
 
 
 def references_of(records: Iterable[Mapping[str, Any]]) -> Iterator[list[str]]:
-    """The references of records in memory, which must have some."""
+    """The references of records in memory; raise InputError if a record has none."""
     for index, record in enumerate(records):
         try:
             segment_id(record)

@@ -51,7 +51,7 @@ def flattened(lists: Lists) -> tuple[Offsets, Ids, Reals]:
 
 
 def widened(rows: Rows, cells: Reals, first: int) -> Rows:
-    """The rows with more features: those of row i are cells[i], under the ids from `first` on."""
+    """The rows with more features: row i gets cells[i], with ids from `first` on."""
     size, more = cells.shape
     old = np.arange(len(rows.ids)) + more * span_of_each(rows.entry_bounds)
     entry_bounds = rows.entry_bounds + more * np.arange(size + 1)
@@ -63,7 +63,7 @@ def widened(rows: Rows, cells: Reals, first: int) -> Rows:
 
 
 def columns_joined(parts: Sequence[dict[str, Reals]], lengths: Sequence[int]) -> dict[str, Reals]:
-    """Metric columns laid end to end, NaN where a part lacks one."""
+    """The metric columns of all parts, one after another; NaN where a part lacks one."""
     names = dict.fromkeys(name for part in parts for name in part)
     gaps = [np.full(length, np.nan) for length in lengths]
     return {
@@ -72,7 +72,7 @@ def columns_joined(parts: Sequence[dict[str, Reals]], lengths: Sequence[int]) ->
 
 
 def rows_joined(first: Rows, second: Rows, shift: int) -> Rows:
-    """Both, the feature ids of the second moved up by `shift`; its segments are not regrouped."""
+    """The rows of both. The feature ids of the second grow by `shift`; equal segments are not joined."""
     return Rows(
         Texts.join([first.segments, second.segments]),
         chained([first.bounds, second.bounds]),

@@ -31,7 +31,7 @@ class Candidate(NamedTuple):
     metrics : dict of str to float
         The metric columns that came with it.
     note : str
-        What else stood with it.
+        Other text that came with it.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""Records of other programs as ours: {"id", "source", "hyps": [{"text", "feats", …}], "refs"}. No program is needed.
+"""Records of other programs in our form: {"id", "source", "hyps": [{"text", "feats", …}], "refs"}.
 
-A function a program; `SHAPES` says by which keys each record is known.
+There is a function for each program; `SHAPES` lists the keys by which its records are recognised.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ OF_SEGMENT = {"source", "group", "weight"}  # fields that belong to the segment
 
 
 class ShapeError(Exception):
-    """What is wrong with a record of another program; the caller adds where the record is."""
+    """What is wrong with a record of another program. The caller adds the place of the record."""
 
 
 def segments(record: Record, number: int) -> list[Record] | None:
-    """The segments of a record of any shape, those without a name being called `number`; None of a single candidate."""
+    """The segments of a record of any shape, named `number` if they have no name; None if it is a single candidate."""
     if "hyps" in record:
         return [record]
     if convert := of_program(record):
@@ -29,7 +29,7 @@ def segments(record: Record, number: int) -> list[Record] | None:
 
 
 def of_program(record: Record) -> Callable[[Record, int], list[Record]] | None:
-    """What turns a record of a known program into segments."""
+    """The function that turns a record of this program into segments, if the program is known."""
     if "hyps" in record:
         return None
     return next((convert for keys, convert in SHAPES if keys <= record.keys()), None)
@@ -41,7 +41,7 @@ def _plural(record: Record) -> str | None:
 
 
 def rows(record: Record) -> list[Record] | None:
-    """The rows of a table inside a record: objects in a list that name segments, where the record names none."""
+    """The rows of a table inside a record: a list of objects that name segments, in a record that names none."""
     if "hyps" in record or of_program(record):
         return None
     plural = _plural(record)
@@ -55,7 +55,7 @@ def rows(record: Record) -> list[Record] | None:
 
 
 def openai(record: Record, number: int) -> list[Record]:
-    """A chat or text completion with n choices: the sum of log-probabilities and the tokens, if they are there."""
+    """A chat or text completion with n choices; features are the sum of log-probabilities and the number of tokens."""
     hyps = []
     for place, choice in enumerate(_objects(record, "choices")):
         message = choice.get("message")
@@ -157,7 +157,7 @@ def _strings(target: Any) -> list[str]:
 
 
 def _asked(record: Record) -> Record:
-    """The prompt, if the first request tells it."""
+    """The prompt, if the first request holds it."""
     try:
         return {"source": _argument(record, 0, 0)}
     except ShapeError:
@@ -165,13 +165,13 @@ def _asked(record: Record) -> Record:
 
 
 def _filter(record: Record) -> Record:
-    """The filter that answers went through: with several, a document is there once for each."""
+    """The name of the filter of the answers. With several filters a document occurs once for each."""
     name = record.get("filter")
     return {"filter": name} if isinstance(name, str) and name != "none" else {}
 
 
 def _argument(record: Record, place: int, which: int) -> str:
-    """An argument of the request at this place: what it begins with, or asks to continue with."""
+    """An argument of the request at this place: the context or the continuation."""
     arguments = record.get("arguments")
     if isinstance(arguments, Mapping):
         arguments = list(arguments.values())
@@ -238,7 +238,7 @@ PLURAL = (
 
 
 def nested(record: Record, name: str, number: int) -> list[Record]:
-    """A segment with its candidates in a list: of objects, or of strings beside lists of as many numbers."""
+    """A segment with a list of candidates: objects, or strings beside lists of numbers of the same length."""
     candidates = record[name]
     rest = {key: cell for key, cell in record.items() if key != name}
     named = next((key for key in PLAIN["id"] if key in rest), None)
@@ -282,7 +282,7 @@ def _plain(hyp: Record, where: str) -> Record:
 
 
 def _parallel(texts: Any, columns: Mapping[str, Any], beside: bool = False) -> list[dict[str, Any]]:
-    """Texts with numbers from lists of the same length, which may hold a list of one number each."""
+    """Candidates from texts and lists of numbers of the same length; a number may be a list of one."""
     if not isinstance(texts, list) or not texts:
         raise ShapeError("has no candidates; a list of at least one is expected")
     hyps: list[dict[str, Any]] = [{"text": text} for text in texts]
@@ -310,7 +310,7 @@ def _name(record: Record, number: int, *keys: str) -> str:
 
 
 def _prompt(prompt: Any) -> Any:
-    """A prompt as text: that of chat messages is what they say, one after another."""
+    """A prompt as text: the contents of chat messages, one after another."""
     if isinstance(prompt, list) and all(isinstance(one, Mapping) for one in prompt):
         return "\n".join(str(one.get("content", "")) for one in prompt)
     return prompt

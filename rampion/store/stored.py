@@ -1,7 +1,7 @@
-"""What a store is made of: its fields, the proof that they fit together, and its binary form.
+"""The fields of a store, the check that they fit together, and its binary form.
 
-Kernels take only arrays of a store, and do not look at them again. So the constructor proves that all arrays fit
-together; stores that are made from proved ones skip this. Arrays do not change afterwards.
+Kernels read only arrays of a store, and do not check them again. So the constructor checks that all arrays fit
+together; stores that are derived from checked ones skip this. The arrays never change afterwards.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ SCHEMA = Schema(
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Stored:
-    """The fields of `Candidates`, which tells what they are."""
+    """The fields of `Candidates`, which describes them."""
 
     lists: Lists
     features: Features
@@ -67,7 +67,7 @@ class Stored:
 
     @staticmethod
     def _prove(arrays: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]) -> None:
-        """Raise StoreError unless every array fits every other, so that kernels need not look."""
+        """Raise StoreError unless all arrays fit together, so that kernels need no checks."""
         try:
             SCHEMA.prove(arrays, meta)
         except StoreError as error:
@@ -75,7 +75,7 @@ class Stored:
 
     @classmethod
     def _trusted(cls, *parts: Any) -> Self:
-        """A store whose fields follow from those of proved ones, so nothing is proved again."""
+        """A store whose fields follow from those of checked ones, so that nothing is checked again."""
         store = object.__new__(cls)
         for slot, part in zip(fields(cls), parts, strict=True):
             object.__setattr__(store, slot.name, part)
@@ -83,7 +83,7 @@ class Stored:
         return store
 
     def _with(self, **changes: Any) -> Self:
-        """These fields, some of them changed into others that fit as well."""
+        """The store with some fields replaced by others that fit, too."""
         return self._trusted(*(changes.pop(slot.name, getattr(self, slot.name)) for slot in fields(self)))
 
     @classmethod
@@ -135,7 +135,7 @@ class Stored:
 
     @property
     def segment_weights(self) -> Reals:
-        """How much every segment counts: the field "weight", 1 without one."""
+        """The weight of every segment: the field "weight", or 1."""
         weights = np.ones(len(self))
         if "weight" in self.fields:
             said, filled = self.fields["weight"], np.flatnonzero(np.diff(self.bounds))
@@ -144,7 +144,7 @@ class Stored:
         return weights
 
     def of_segments(self, name: str) -> list[str]:
-        """A field of the segments, such as "source" or "group": that of their first candidates.
+        """A field of the segments, such as "source" or "group"; the first candidate of each holds it.
 
         Parameters
         ----------
@@ -225,7 +225,7 @@ class Stored:
         meta : mapping of str to int
             What `meta` gave.
         proved : bool
-            Whether they are known to fit together, as a reader of files has proved them; then nothing is checked.
+            Whether a reader of files has already checked that they fit together; then nothing is checked.
 
         Returns
         -------

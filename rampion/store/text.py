@@ -1,4 +1,4 @@
-"""Many strings as one block of UTF-8 bytes with bounds: cheap to slice, to map from disk, and to hand to a kernel."""
+"""Many strings as one block of UTF-8 bytes with bounds: cheap to slice, to map from disk, and to pass to a kernel."""
 
 from __future__ import annotations
 
@@ -225,15 +225,18 @@ class References(Sequence[list[str]]):
         Raises
         ------
         InputError
-            If a segment has a string where a list of strings is expected.
+            If a string, or something else, stands where a list of strings is expected.
 
         Examples
         --------
         >>> rampion.References.from_lists([["one reference"], ["this segment", "has two"]])
         References(2 segments, 3 references)
         """
-        if isinstance(segments, str | bytes | PathLike):
-            raise InputError(f"references are the string {str(segments)[:60]!r}; {_LISTS}, or use load_references")
+        given: Any = segments
+        if isinstance(given, str | PathLike):
+            raise InputError(f"references are the string {str(given)[:60]!r}; {_LISTS}, or use load_references")
+        if isinstance(given, bytes) or not isinstance(given, Iterable):
+            raise InputError(f"references are a {type(given).__name__}; {_LISTS}")
         lists = [_strings(segment, s) for s, segment in enumerate(segments)]
         texts = Texts.from_strings(string for strings in lists for string in strings)
         return cls(texts, ends([len(strings) for strings in lists]))
@@ -322,7 +325,7 @@ def blank(count: int) -> Texts:
 
 
 def _strings(segment: Sequence[str], s: int) -> list[str]:
-    """The references of segment s, which must not be one string: its letters would be references."""
+    """The references of segment s. A string is refused, because each of its letters would be a reference."""
     if isinstance(segment, str | bytes) or not isinstance(segment, Iterable):
         raise InputError(f"the references of segment {s} (counted from 0) are {str(segment)[:60]!r}; {_LISTS}")
     strings = list(segment)

@@ -1,8 +1,9 @@
-"""Units of features: how much each differs within lists, so that learning does not depend on how it was measured.
+"""Units of features: how much each differs within lists, so that learning does not depend on the features' scales.
 
-A feature's unit is the size of its differences within the lists that it was measured on. In units, a candidate's dense
-feature is its distance from the middle of its own list. So neither the scale of a feature nor what all candidates of a
-list share changes what is learnt. Weights go back to raw features: a weight in units is divided by the unit.
+A feature's unit is the size of its differences within the lists that are learnt from. In units, a candidate's dense
+feature is its distance from the median of its own list. So neither the scale of a feature nor a number that all
+candidates of a list share changes what is learnt. The weight of a raw feature is its weight in units divided by the
+unit.
 """
 
 from __future__ import annotations
@@ -20,18 +21,18 @@ from rampion.store.candidates import Candidates
 from rampion.store.features import Features
 from rampion.store.lists import Lists
 
-CALM = 0.9  # the share of a feature's differences that count whole; larger ones count as this quantile
-GRID = 2.0**20  # numbers in units are multiples of 1 / GRID: what rescaling does to the last bits is gone
-STEM = re.compile(r"[^\W\d_]+")  # what sparse features of one template share: the first letters of their names
+CALM = 0.9  # larger differences than this quantile count as the quantile
+GRID = 2.0**20  # numbers in units are multiples of 1 / GRID, which removes the rounding errors of rescaled features
+STEM = re.compile(r"[^\W\d_]+")  # a template
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Units:
-    """The unit of every feature; 0 for a dense one that tells no candidates of a list apart.
+    """The unit of every feature; 0 for a dense one that is constant in every list.
 
-    A dense feature's unit is the root mean square of its differences from the medians of lists, where it differs; the
-    tenth that is largest counts as their 90 % quantile. The sparse features of a template, such as `PL_1,2`
-    and `PL_3,1`, share a unit: the median size of the values that they have. Stores of plain counts keep them.
+    A dense feature's unit is the root mean square of its differences from the medians of lists, where it differs;
+    differences above their 90 % quantile count as that quantile. The sparse features of a template, such as `PL_1,2`
+    and `PL_3,1`, share a unit: the median size of their values. The units of counts are 1.
 
     Parameters
     ----------
@@ -67,15 +68,15 @@ class Units:
         return cls(candidates.features, np.append(dense, _sparse(candidates)))
 
     def inward(self, weights: Reals) -> Reals:
-        """Weights of raw features, as weights of features in units: differences of scores stay."""
+        """Weights of features in units from weights of raw features, with the same differences of scores."""
         return weights * self.sizes
 
     def outward(self, weights: Reals) -> Reals:
-        """Weights of features in units, as weights of raw features; 0 for one without a unit."""
+        """Weights of raw features from weights of features in units; 0 for a feature without a unit."""
         return np.divide(weights, self.sizes, out=np.zeros(len(weights)), where=self.sizes > 0)
 
     def applied(self, candidates: Candidates) -> Candidates:
-        """The lists in units; a feature that was not measured keeps its values."""
+        """The lists in units; a feature that the units do not have keeps its values."""
         lists, sizes = candidates.lists, self._onto(candidates.features)
         shares = np.divide(1.0, sizes, out=np.zeros(len(sizes)), where=sizes > 0)
         lengths = np.diff(lists.bounds)
@@ -95,11 +96,11 @@ class Units:
 
 
 def spread(values: Reals, bounds: NDArray[np.int64]) -> float:
-    """The typical difference of a number of every candidate from the median of its list, where it differs."""
+    """The typical difference of the candidates' numbers from the median of their list, where they differ."""
     return _typical(np.abs(_centred(values, bounds, 1)))
 
 
-LEAST = 1e-300  # what differs by less has no unit: its inverse could be infinite
+LEAST = 1e-300  # smaller differences give no unit, because its inverse could be infinite
 
 
 def _rounded(numbers: Reals) -> Reals:
@@ -107,7 +108,7 @@ def _rounded(numbers: Reals) -> Reals:
 
 
 def _centred(dense: Reals, bounds: NDArray[np.int64], width: int) -> Reals:
-    """Dense features, less the median of each in its list: the lower of two, so that constants give 0 exactly."""
+    """Dense features minus their medians in the list: the lower of two medians, so that constants give exactly 0."""
     centred, lengths = np.empty_like(dense), np.diff(bounds)
     for length in np.unique(lengths[lengths > 0]):
         starts = width * bounds[:-1][lengths == length]
@@ -126,7 +127,7 @@ def _columns(lists: Lists, dense: Reals) -> list[Reals]:
 
 
 def _typical(away: Reals) -> float:
-    """The size of these distances where there is one."""
+    """The typical size of the distances that are not 0."""
     away = away[away > LEAST]
     if not len(away):
         return 0.0

@@ -1,1 +1,1 @@
-"""The loop around losses and solvers: recipes, candidate policies, tuning, and the estimator."""
+"""Training: recipes, candidate policies, the loop with a decoder, tuning on lists, and the estimator."""

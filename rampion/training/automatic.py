@@ -1,8 +1,8 @@
 """What `tune` does without a recipe: the mean of a few fits, some of which are held near a simple choice.
 
-Few lists say little, and then it matters what weights are pulled to. Where the listed order, or the initial weights,
-can be said in the features, fits are pulled to that. Elsewhere some are pulled to 0, and others to the best single
-feature. Their mean is the first option; others must surely beat it in the folds (benchmarks/board).
+With few lists it matters which weights L2 pulls to. If the features can express the listed order, or if there are
+initial weights, all fits are pulled to these. Otherwise some are pulled to 0 and others to the best single feature.
+The mean of the fits is the first option; another option must beat it clearly in the folds (benchmarks/board).
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from rampion.training.loop import Held, Record, ignore, learn
 from rampion.training.recipes import METRIC, RECIPES, Recipe
 from rampion.training.validation import Ground, Parts, axes, best_single
 
-STAKE = 5.0  # the typical difference of costs in a list that fits learn with, and of the scores that pull them
-KNOWN = 0.8  # the share of the listed order's variance that features must say
-FEW = 20  # lists that the best single feature counts as much as
+STAKE = 5.0  # the typical difference of costs in a list for the fits, and of the scores of the weights that pull them
+KNOWN = 0.8  # the share of the listed order's variance that the features must explain
+FEW = 20  # the best single feature counts as much as this number of lists
 STEPS = 100  # of conjugate gradients
-ZERO, NEAR, SINGLE = "", "near", "single"  # what a fit is pulled to: 0, what was known before, the best single feature
+ZERO, NEAR, SINGLE = "", "near", "single"  # what L2 pulls a fit to: 0, earlier weights, the best single feature
 
 
 class Fit(NamedTuple):
-    """A recipe of the table with a strength of L2, and what that pulls to."""
+    """A recipe of the table, a strength of L2, and the weights that L2 pulls to."""
 
     name: str
     l2: float
@@ -59,14 +59,14 @@ ORDERED: dict[str, tuple[Fit, ...]] = {
 
 
 def default() -> Recipe:
-    """The first recipe of the default, where nothing is known of the lists."""
+    """The first recipe of the default, for lists that are not read yet."""
     return RAMP.recipe(METRIC, STAKE)
 
 
 class Automatic:
-    """The options of the default for some lists, and what each learns from all of them or from a part.
+    """The options of the default for some lists; each can learn from all of the lists or from a part.
 
-    Lists and weights are in units. What folds have in common is made once: the listed order as weights needs no label.
+    Lists and weights are in units. The weights of the listed order need no labels, so they are made once for all folds.
     """
 
     def __init__(self, metric: str, seen: Batch, start: Reals) -> None:
@@ -81,11 +81,11 @@ class Automatic:
 
     @property
     def recipe(self) -> Recipe:
-        """That of the first fit."""
+        """The recipe of the first fit."""
         return next(iter(self.options.values()))[0].recipe(self.metric, self.alpha).stepwise
 
     def learn(self, label: str, batch: Batch, record: Record = ignore, held: Held | None = None) -> Reals:
-        """What an option learns; the first fit's rounds are told. Fits count by their directions alone."""
+        """Learn the weights of an option. The first fit's rounds are recorded. Only directions of fits count."""
         if self._last is None or self._last[0] is not batch or record is not ignore:
             self._last = batch, replace(batch, stakes=batch.priced(self.alpha)), {}
         _, priced, known = self._last
@@ -101,14 +101,14 @@ class Automatic:
         return total / size
 
     def learnt(self, label: str, batch: Batch) -> Reals:
-        """The same; where nothing is learnt, the initial weights."""
+        """The same, or the initial weights if nothing is learnt."""
         try:
             return self.learn(label, batch)
         except TuningError:
             return self.start
 
     def _fitted(self, fit: Fit, batch: Batch, record: Record, held: Held | None) -> Reals:
-        """Where a fit learns nothing it is what it is pulled to."""
+        """The weights of a fit; if it learns nothing, the weights that it is pulled to."""
         recipe = fit.recipe(self.metric, self.alpha).stepwise
         anchor = self._anchor(fit, batch, recipe.loss)
         there = Weights(self.features, anchor)
@@ -126,20 +126,20 @@ class Automatic:
 
 
 def scaled(weights: Reals, batch: Batch) -> Reals:
-    """The weights with a typical difference of scores within lists."""
+    """The weights scaled to a typical difference of scores within lists."""
     typical = spread(batch.candidates.score(weights), batch.stakes.bounds)
     return weights * (STAKE / typical) if typical > 0 else np.zeros(len(weights))
 
 
 def helps(batch: Batch, weights: Reals) -> bool:
-    """Whether the first candidates by these weights score more than the last ones."""
+    """Whether the first candidates by these weights score better than the last ones."""
     ground, scores = Ground(batch, Parts.of(batch.candidates.segments, 0, None)), batch.candidates.score(weights)
     first, last = (ground.height(MODEL.picks(batch.stakes, sign * scores)) for sign in (1.0, -1.0))
     return first > last
 
 
 def single_weights(loss: Loss, batch: Batch) -> Reals:
-    """The best single feature by itself, with the weight of least loss; 0 without features that differ."""
+    """Weights of only the best single feature, with the weight of least loss; all 0 if no feature differs."""
     from scipy.optimize import minimize_scalar
 
     ground = Ground(batch, Parts.of(batch.candidates.segments, 0, None))
@@ -155,10 +155,10 @@ def single_weights(loss: Loss, batch: Batch) -> Reals:
 
 
 def listed_weights(batch: Batch) -> Reals:
-    """Weights whose scores are like the decoder's, or fall with the place in the list; 0 if features cannot say it.
+    """Weights whose scores resemble the decoder's, or fall with the place in the list; 0 if features cannot express it.
 
-    They are those of least squares within lists, with a little L2, by conjugate gradients. How much they say is
-    counted against the number of features, so that many features and few lists prove nothing.
+    They are found by least squares within lists with a little L2, by conjugate gradients. The explained variance is
+    adjusted for the number of features, so that many features on few lists explain nothing.
     """
     candidates = batch.candidates
     lengths = np.diff(candidates.bounds)

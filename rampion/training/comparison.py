@@ -23,7 +23,7 @@ Records = Callable[[str, Recipe], Record]
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A recipe, its runs by label (one a seed, or one if nothing in it is random), and why there are none."""
+    """A recipe and its runs by label: one for each seed, or one if it draws no random numbers; or why it failed."""
 
     name: str
     labelled: dict[str, Tuned]
@@ -44,7 +44,7 @@ class Trial:
 
     @property
     def held(self) -> list[float]:
-        """What the runs score on lists that they were not learnt from: on held-out lists, or on folds."""
+        """The scores of the runs on lists that they did not learn from: on held-out lists, or on folds."""
         return self.dev or [run.held[TUNED].score for run in self.runs if run.held]
 
     @property
@@ -70,19 +70,19 @@ class Trial:
 
 
 def random(recipe: Recipe) -> bool:
-    """Whether a recipe draws random numbers: then it has a seed."""
+    """Whether a recipe draws random numbers, that is, has a seed."""
     return recipe.settings().get("seed") is not None
 
 
 def sweep(
     recipes: Mapping[str, Recipe], seeds: Sequence[int], task: Task, records: Records, folds: int = 0
 ) -> Iterator[Trial]:
-    """Tune every recipe on the task; a recipe that fails is a trial with its trouble. Time for folds is not its own."""
+    """Tune every recipe on the task. A recipe that fails becomes a trial with its error. Its time excludes folds."""
     for name, recipe in recipes.items():
         runs: dict[str, Tuned] = {}
         began, trouble = process_time(), ""
         try:
-            task.batch(recipe)  # judged once a metric, whichever recipe comes first: no run's time
+            task.batch(recipe)  # judged once for each metric, outside of the time of any run
             began = process_time()
             for seed in (seeds or [recipe.settings()["seed"]]) if random(recipe) else [None]:
                 seeded = recipe if seed is None else recipe.set(seed=seed)
@@ -98,7 +98,7 @@ def sweep(
 
 
 def ranked(trials: Sequence[Trial], higher_is_better: bool) -> list[Trial]:
-    """The best first: by held-out scores if there are any, else by those on the lists; those that failed last."""
+    """The trials, best first: by held-out scores if there are any, else by scores on the lists; failed ones last."""
     sign = -1.0 if higher_is_better else 1.0
     return sorted(trials, key=lambda trial: (not trial.runs, sign * fmean(trial.held or trial.tuned or [0.0])))
 

@@ -1,6 +1,6 @@
-"""Decoders from outside: the lists of a file, a Python function, a command that reads weights and writes n-best lists.
+"""Decoders outside of Rampion: the lists of a file, a Python function, a command that writes n-best lists.
 
-What every decoder promises, these and any other: a list for every segment, in their order, of at most k candidates.
+Every decoder must return a list for every segment, in the order of the segments, with at most k candidates.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from rampion.store.features import Weights
 from rampion.store.gaps import MARK
 from rampion.store.text import Texts
 
-TAIL = 300  # characters of a failed command's last words
+TAIL = 300  # characters shown of the stderr of a failed command
 
 
 def decoded(decoder: Decoder, segments: Texts, weights: Weights, k: int) -> Candidates:
-    """The decoder's lists, once they are what a decoder promises."""
+    """The decoder's lists, checked."""
     lists = decoder.decode(segments, weights, k)
     if len(lists.segments) != len(segments):
         listed = set(lists.segments)
@@ -51,7 +51,7 @@ def decoded(decoder: Decoder, segments: Texts, weights: Weights, k: int) -> Cand
 
 @dataclass(frozen=True, slots=True)
 class FixedLists:
-    """The decoder that always answers with the same lists: the first k of each list of a file."""
+    """A decoder that always returns the same lists: the first k candidates of each list of a file."""
 
     candidates: Candidates
 
@@ -65,7 +65,7 @@ Answer = Iterable[tuple[str, Mapping[str, float | Sequence[float]]]]
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """The decoder that asks a Python function, a segment at a time, for candidates: texts and their features."""
+    """A decoder that calls a Python function for each segment; it yields candidates as texts with features."""
 
     function: Callable[[str, Mapping[str, float], int], Answer]
 
@@ -81,12 +81,12 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """The decoder that is a program: it reads weights and source segments and writes n-best lists, in any format.
+    """A decoder that runs a program, which reads weights and source segments and writes n-best lists, in any format.
 
     In the command {weights}, {source}, {k} and {nbest} stand for the weights file, the file of segments (a line each),
     the length of the lists, and the file to write. Without {source} the segments come on stdin; without {nbest} the
-    lists are read from stdout: some candidate of every segment. It runs without a shell; what fails or lasts too long
-    is tried again `retries` times.
+    lists are read from stdout. Every segment needs a candidate. The command runs without a shell. If it fails or takes
+    too long, it is tried again up to `retries` times.
     """
 
     command: str
@@ -125,7 +125,7 @@ class Command:
         return arguments
 
     def _try(self, arguments: Sequence[str], places: Mapping[str, Path], errors: Path) -> str:
-        """Run it once; the answer is what went wrong, or nothing."""
+        """Run it once, and return what went wrong, or ""."""
         quiet = places["nbest"] if "{nbest}" not in self.command else os.devnull
         try:
             with open(places["source"], "rb") as source, open(quiet, "wb") as out, open(errors, "wb") as said:
@@ -137,7 +137,7 @@ class Command:
         except subprocess.TimeoutExpired:
             return f"did not end within {self.timeout:g} seconds"
         finally:
-            system.end(process)  # and whatever it started
+            system.end(process)  # and all processes that it started
             process.wait()
         if code:
             return f"was killed by signal {-code}" if code < 0 else f"failed with exit code {code}"
@@ -145,7 +145,7 @@ class Command:
 
 
 def _refuse_gaps(segment: int, text: str, feats: Mapping[str, float | Sequence[float]]) -> None:
-    """Raise InputError if a value is no finite number; what is no number at all is refused where lists are made."""
+    """Raise InputError if a value is infinite or NaN. Readers of lists refuse what is no number at all."""
     for name, value in feats.items():
         numbers = value if isinstance(value, Sequence) else [value]
         if not all(np.isfinite(one) for one in numbers if isinstance(one, float)):
@@ -172,7 +172,7 @@ def _lists(path: Path, count: int, command: str) -> Candidates:
     if gap := next((name for name in lists.features.names if name.endswith(MARK)), None):
         raise InputError(
             f"the decoder command {command!r} listed candidates without a value of {gap.removesuffix(MARK)} (NaN or "
-            "null); a decoder knows its features"
+            "null); a decoder must give every feature a value"
         )
     places = {str(s): s for s in range(count)}
     spans = [np.zeros(0, np.int64)] * count
@@ -193,7 +193,7 @@ def _lists(path: Path, count: int, command: str) -> Candidates:
 
 
 def _placed(error: InputError, path: Path) -> str:
-    """What is wrong with the lists, and where; the file will be gone when this is read."""
+    """The error and its place by segment, because the file no longer exists when a user reads the message."""
     if not isinstance(error, FormatError) or error.line is None:
         return str(error)
     with open(path, "rb") as file:

@@ -45,7 +45,7 @@ class Reranker:
     weights_ : Weights
         The weights, after `fit`.
     tuned_ : Tuned
-        What tuning found, after `fit`.
+        The result of tuning, after `fit`.
 
     Examples
     --------
@@ -73,7 +73,7 @@ class Reranker:
         return f"Reranker({', '.join(f'{name}={value!r}' for name, value in given.items())})"
 
     def __sklearn_tags__(self) -> Any:
-        """What scikit-learn asks an estimator for; only scikit-learn calls it."""
+        """Properties of the estimator for scikit-learn, which alone calls this."""
         from sklearn.utils import InputTags, Tags, TargetTags
 
         return Tags(

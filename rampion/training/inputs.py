@@ -1,4 +1,4 @@
-"""What callers give, made into what training works on: lists, their references, and the judge of both."""
+"""Arguments of the public calls, checked and converted: lists, their references, and the judge of both."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def judge(
     *,
     listed: bool = False,
 ) -> Judge:
-    """The judge of these lists or segments; a metric column needs no references."""
+    """The judge of these lists or segments. A metric column needs no references."""
     segments = lists.segments if isinstance(lists, Candidates) else lists
     if isinstance(metric, str):
         metric = named(metric)
@@ -56,7 +56,7 @@ def references_for(segments: Texts, references: GivenReferences | None) -> Refer
 
 
 def runs_of(lists: Lists) -> list[Candidates]:
-    """The lists of every decoding iteration; anything else than lists is refused."""
+    """The lists of every decoding iteration; raise InputError on anything else."""
     if isinstance(lists, Candidates):
         return [lists]
     if isinstance(lists, str | bytes | PathLike):

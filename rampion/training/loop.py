@@ -42,22 +42,22 @@ class Round:
     moved: float
     candidates: int
     dev: float | None = None  # the score on held-out lists
-    effective: float | None = None  # candidates that the model's distribution is spread over (expectation losses)
+    effective: float | None = None  # effective number of candidates under the model's distribution (expectation losses)
 
 
 Record = Callable[[Round, Weights], None]
 
 
 def ignore(row: Round, weights: Weights) -> None:
-    """The record of those who keep none."""
+    """The default record: does nothing."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Held:
-    """Held-out lists: judged after every round, never learnt from."""
+    """Held-out lists, which are judged after every round and never learnt from."""
 
     batch: Batch
-    places: NDArray[np.int64]  # of their features among the learnt ones; -1: not among them
+    places: NDArray[np.int64]  # the place of each of their features among the learnt ones, or -1
 
     @classmethod
     def out(cls, batch: Batch, learnt: Features) -> Held:
@@ -70,12 +70,12 @@ class Held:
         return self.batch.corpus_score(MODEL.picks(self.batch.stakes, self.batch.scores(self.onto(weights))))
 
     def onto(self, weights: Reals) -> Reals:
-        """The weights in the order of the held-out features; those not learnt weigh 0."""
+        """The weights in the order of the held-out features; features that were not learnt have weight 0."""
         return np.append(weights, 0.0)[self.places]
 
 
 def absorbed(policy: ListPolicy, runs: Sequence[Candidates]) -> Candidates:
-    """What a policy keeps of the lists of successive decoding iterations."""
+    """The lists that a policy keeps of successive decoding iterations."""
     kept = None
     for iteration, fresh in enumerate(runs, 1):
         kept = policy.absorb(kept, fresh, iteration)
@@ -86,26 +86,26 @@ def absorbed(policy: ListPolicy, runs: Sequence[Candidates]) -> Candidates:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Iteration:
-    """What came of one iteration, whatever it learnt from."""
+    """The results of one iteration, on lists or on relevant sets."""
 
     iteration: int
-    dev: float | None  # the score on the dev text of what the decoder then puts first
+    dev: float | None  # the score of the best translations of the dev text with the weights of the iteration
     candidates: int  # learnt from
     seconds: dict[str, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListIteration(Iteration):
-    """What came of one decoding, and of learning from its lists."""
+    """The results of one decoding, and of learning from its lists."""
 
-    decoded: float  # the score of what the decoder puts first
-    learnt: float  # the score of what the weights choose among the candidates after learning
+    decoded: float  # the score of the candidates that the decoder lists first
+    learnt: float  # the score of the candidates that the weights choose after learning
     moved: float
     listed: int  # candidates of the decoder
 
 
 class Journal(Protocol[Row, W]):
-    """The iterations that are done, so that a run that was stopped can go on."""
+    """The completed iterations, from which an interrupted run can be resumed."""
 
     @property
     def rows(self) -> list[Row]: ...
@@ -116,16 +116,16 @@ class Journal(Protocol[Row, W]):
 
 
 class ListJournal(Journal[ListIteration, Weights], Protocol):
-    """A journal that keeps lists, too."""
+    """A journal that also stores lists."""
 
     def lists(self, iteration: int, decode: Callable[[], Candidates]) -> Candidates:
-        """The lists of an iteration, which are decoded if they are not known."""
+        """The lists of an iteration: the stored ones, or else decoded ones, which are then stored."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryJournal:
-    """The journal of a run that will not go on."""
+    """A journal in memory: the run cannot be resumed."""
 
     rows: list[ListIteration] = field(default_factory=list)
     ends: list[Weights] = field(default_factory=list)
@@ -145,19 +145,19 @@ class Steps(Protocol[RowOut, W]):
     """The steps of an iteration, for lists or for relevant sets."""
 
     def decode(self, iteration: int, clock: Clock) -> None:
-        """Have the candidates that this iteration learns from: those that the policy keeps."""
+        """Prepare the candidates that this iteration learns from: those that the policy keeps."""
         ...
 
     def solve(self, iteration: int, clock: Clock) -> W:
-        """The weights that are learnt from them."""
+        """Learn weights from these candidates."""
         ...
 
     def row(self, iteration: int, learnt: W, clock: Clock) -> RowOut:
-        """What these weights are worth."""
+        """Evaluate these weights."""
         ...
 
     def settled(self, iteration: int) -> bool:
-        """Whether further iterations would bring nothing new."""
+        """Whether further iterations would change nothing."""
         ...
 
 
@@ -175,18 +175,18 @@ def iterate(iterations: int, steps: Steps[Row, W], journal: Journal[Row, W]) -> 
 
 
 class Judged(NamedTuple):
-    """Sentences, and the judge of what is said for them."""
+    """Sentences, and the judge of their translations."""
 
     segments: Texts
     judge: Judge
 
     def score(self, decoder: Decoder, weights: Weights) -> float:
-        """Of what the decoder puts first."""
+        """The score of the candidates that the decoder lists first."""
         return leading(self.judge, decoded(decoder, self.segments, weights, 1))
 
 
 class ListSteps:
-    """Lists in memory: each iteration decodes with the weights of the one before, and learns from what is kept (S4)."""
+    """Steps on lists in memory: an iteration decodes with the last weights and learns from the kept lists (S4)."""
 
     def __init__(
         self, recipe: Recipe, decoder: Decoder, text: Judged, start: Weights, record: Record, dev: Judged | None,
@@ -194,7 +194,7 @@ class ListSteps:
     ) -> None:  # fmt: skip
         self.recipe, self.decoder, self.text, self.dev = recipe, decoder, text, dev
         self.start, self.record, self.journal, self.lenient = start, record, journal, lenient
-        self.known: Candidates | None = None  # what was kept before this iteration
+        self.known: Candidates | None = None  # the lists that were kept before this iteration
         self.kept: Candidates | None = None
         self.first: Features | None = None  # of the first lists
         self.ends = list[Weights]()  # the weights that iterations began with
@@ -238,7 +238,7 @@ class ListSteps:
         return bool(np.abs(change).max(initial=0.0) < self.recipe.still)
 
     def _decoded(self) -> Candidates:
-        """The decoder's lists. They must have the features that the first lists had, which then were somewhere."""
+        """The decoder's lists. Their dense features must be those of the first iteration."""
         lists = decoded(self.decoder, self.text.segments, self.ends[-1], self.recipe.k)
         # A single segment proves nothing: its candidates may share any sparse feature.
         if self.first is not None and len(self.text.segments) > 1:
@@ -265,7 +265,7 @@ def train(
     journal: ListJournal | None = None,
     lenient: bool = False,
 ) -> Weights:
-    """Decode, learn, and decode again; the answer is the last weights, or those best on dev (S4)."""
+    """Decode, learn, and decode again; the result is the last weights, or those that are best on dev (S4)."""
     if of_form(recipe, "lists").base == "listed":
         raise RecipeError(
             "base='listed' adds to the totals of fixed lists; with a decoder choose base='start' or 'none'"
@@ -277,7 +277,7 @@ def train(
 
 
 def answer(recipe: Recipe, rows: Sequence[ListIteration], higher_is_better: bool) -> int:
-    """The iteration whose weights are the answer: the last, or the first of those best on dev."""
+    """The iteration whose weights are the result: the last one, or the first that is best on dev."""
     if recipe.keep == "last" or rows[-1].dev is None:
         return len(rows)
     scores = np.array([row.dev for row in rows])
@@ -285,7 +285,7 @@ def answer(recipe: Recipe, rows: Sequence[ListIteration], higher_is_better: bool
 
 
 def leading(judge: Judge, lists: Candidates) -> float:
-    """The score of what stands first in the lists."""
+    """The score of the first candidates of the lists."""
     first = lists.rank() == 0
     bounds = ends(first)[lists.bounds]
     columns = {name: column[first] for name, column in lists.metrics.items()}
@@ -299,7 +299,7 @@ def _change(before: Weights, after: Weights) -> Reals:
 
 @contextmanager
 def _told(iteration: int) -> Iterator[None]:
-    """Errors say in which iteration they happened."""
+    """Add the number of the iteration to errors."""
     try:
         yield
     except RampionError as error:
@@ -316,9 +316,9 @@ def learn(
     held: Held | None = None,
     lenient: bool = False,
 ) -> Weights:
-    """One decoding iteration's learning: from `weights`, with L2 towards `start` or 0.
+    """The learning of one decoding iteration: it begins at `weights`, with L2 towards `start` or 0.
 
-    On the base "start" what learns is added to the initial weights: their scores become an offset (S11.1).
+    With base="start" the learnt weights are added to the initial ones, whose scores become an offset (S11.1).
     """
     loss = recipe.loss
     if isinstance(loss, Contrast) and loss.up.where == "reference" and not batch.stakes.reached.any():
@@ -343,10 +343,10 @@ def learn(
 
 
 def _refuse_constant(lists: Candidates) -> None:
-    """Raise InputError if no feature tells the candidates of any list apart."""
+    """Raise InputError if every feature is constant in every list."""
     if not len(lists.lists.entries) and not Units.of(lists).sizes.any():
         raise InputError(
-            "no feature differs within a list, so there is nothing to choose by; add some (rampion features)"
+            "no feature differs within a list, so there is nothing to choose by; add features (rampion features)"
         )
 
 
@@ -380,9 +380,9 @@ class _Watch:
         self.record(row, Weights(self.features, weights))
 
     def _found(self, moving: Reals) -> tuple[float, float, float | None]:
-        """The loss, the score of what the weights choose, and over how many candidates they spread."""
+        """The loss, the score of the chosen candidates, and the effective number of candidates."""
         loss, stakes = self.recipe.loss, self.batch.stakes
-        expects = isinstance(loss, Expectation)  # and so its solver has made the working form
+        expects = isinstance(loss, Expectation)  # whose solver has already made the working form
         scores = (self.batch.relative if expects else self.batch.scores)(moving)
         return (
             loss.slopes(stakes, scores)[0],
@@ -391,14 +391,14 @@ class _Watch:
         )
 
     def _gathered(self, moving: Reals) -> tuple[float, float, float | None]:
-        """The same as shards tell it."""
+        """The same from the answers of shards."""
         loss, answer = expectation(self.recipe.loss), cast(Sharded, self.batch).answer(self.recipe.loss, moving)
         score = float(self.batch.metric.total_score(answer.statistics))
         return loss.whole(answer.sums)[0], score, answer.sums.effective
 
 
 def refuse_collapsed(weights: Weights) -> None:
-    """Raise TuningError on weights that would rank candidates by accident."""
+    """Raise TuningError on weights that are all 0 or not finite."""
     if not np.isfinite(weights.vector).all():
         name = weights.features.names[int(np.flatnonzero(~np.isfinite(weights.vector))[0])]
         raise TuningError(
@@ -412,7 +412,7 @@ def refuse_collapsed(weights: Weights) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where a reranker stands on judged lists: as listed, as the weights choose, and the best and worst possible."""
+    """Scores on judged lists: as listed, as the weights choose, and the best and worst possible."""
 
     listed: float
     chosen: float

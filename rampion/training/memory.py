@@ -1,4 +1,4 @@
-"""Memory: what learning from relevant sets will need."""
+"""An estimate of the memory that learning from relevant sets needs."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from rampion.training.recipes import Recipe
 
 # Between the 35 million features that Tillmann & Zhang count in 230,000 sets of 31 candidates (S10.2), and the 190 a
 # sentence of a small corpus after 6 iterations. Bytes are measured.
-FIRED, ADDED = 100, 3  # features new with a sentence, and with a candidate more of it
-TABLE, WEIGHTS, PACKED, RECORD = 24, 24, 250, 1300  # bytes a feature, in the table and of weights; bytes a candidate
+FIRED, ADDED = 100, 3  # new features of another sentence, and of another candidate of it
+TABLE, WEIGHTS, PACKED, RECORD = 24, 24, 250, 1300  # bytes of a feature in the table, of its weight, and of a candidate
 
 
 class Need(NamedTuple):
-    """Bytes that training will need, about; `present` are in use before it begins: blocks and language model."""
+    """An estimate of the bytes that training needs; `present` are in use before: blocks and language model."""
 
     features: int
     present: int
     table: int
     weights: int
-    records: int  # of one iteration, while they are found and written
+    records: int  # of one iteration, while they are decoded and written
     sets: int  # twice, while candidates are added
 
     def fits(self, limit: int | None) -> bool:
-        """Whether the sets fit too; raise InputError if all the rest does not."""
+        """Whether the sets fit in memory, too; raise InputError if even the rest does not."""
         least = sum(self[1:-1])
         if limit is not None and least > limit:
             raise InputError(
@@ -40,7 +40,7 @@ class Need(NamedTuple):
 
 
 def need(recipe: Recipe, sentences: int) -> Need:
-    """Of learning from so many sentences by the recipe."""
+    """The estimate for a recipe and a number of sentences."""
     loss, sets = cast(Ranking, recipe.loss), cast(RelevantSets, recipe.policy)
     truths = sets.truths if loss.packed.every else min(sets.truths, 1)
     candidates = sentences * (truths + 1 + recipe.k * recipe.iterations)

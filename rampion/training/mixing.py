@@ -1,8 +1,8 @@
-"""Who learns from relevant sets: this process, or workers that have a shard each and mix their weights (S10.7).
+"""Learning from relevant sets in this process, or by workers that have a shard each and mix their weights (S10.7).
 
-An epoch of a shard is a task: the weights that all shards begin with go to the workers as one file, and the places
-whose weights have changed come back. A worker builds the slabs of its segments from the run's records, and keeps them;
-what it answers does not depend on that, because slabs are a function of the candidates and the numbering.
+An epoch of a shard is a task. Workers receive the weights that all shards begin with as one file, and return the places
+whose weights have changed. A worker builds the slabs of its segments from the run's records, and keeps them for later
+tasks. This does not change its results, because slabs are a function of the candidates and the numbering.
 """
 
 from __future__ import annotations
@@ -52,19 +52,19 @@ CHANGED = Schema(
 
 
 class Learner(Protocol):
-    """Has the sets in the form that learns."""
+    """Holds the packed sets, and makes batches for solvers."""
 
     def pack(self, sets: Sets, parts: Sequence[str], numbers: Numbers) -> None:
-        """Take up the next parts of a run; features get these numbers."""
+        """Add the next parts of a run; features get these numbers."""
         ...
 
     def batch(self, iteration: int) -> SetBatch:
-        """What a solver walks through in that iteration."""
+        """The batch of an iteration for the solver."""
         ...
 
 
 class Here:
-    """Slabs and threads of this process."""
+    """A learner with slabs and threads in this process."""
 
     def __init__(
         self, packing: Packing, segments: int, spill: str | PathLike[str] | None = None, threads: int | None = None
@@ -82,12 +82,12 @@ class Here:
 
 
 class Mixing:
-    """The workers of a coordinator; here are no slabs. With `spill`, theirs are in files, for lack of memory."""
+    """A learner whose slabs are on the workers of a coordinator; with `spill` they are in files, for lack of memory."""
 
     def __init__(self, coordinator: Coordinator, packing: Packing, segments: int, spill: bool = False) -> None:
         self.coordinator, self.segments, self.iteration = coordinator, segments, 0
         self.width, self.awake, self.numbers = len(packing.free), 0, ""
-        self.parts: dict[str, str] = {}  # names of parts, in the order in which they are taken up, and of their blobs
+        self.parts: dict[str, str] = {}  # names of parts, in the order of packing, and of their blobs
         self.without = set[int]()  # shards that have been given up
         self.asked: dict[str, Any] = {"packing": packing.told(), "segments": segments, "spill": spill}
 
@@ -109,7 +109,7 @@ class Mixing:
         yield partial(self._walk, solver)
 
     def _walk(self, solver: OnlineSgd, epoch: int, begin: SetWeights) -> Iterator[SetWeights]:
-        """Every shard from these weights, which are lent to it; one that is given up stays where it begins."""
+        """The result of each shard from these weights; a shard that was given up returns the weights unchanged."""
         weights, own, *_ = begin
         start = self.coordinator.workspace.stored(START, {"weights": weights, "own": own}, {})
         asked = self.asked | {"passes": asdict(solver), "parts": list(self.parts)}
@@ -136,7 +136,7 @@ class Mixing:
 
 
 class _Changed(NamedTuple):
-    """What an epoch did to a shard's weights, and what it met."""
+    """The changes of a shard's weights in an epoch, with its losses and visits."""
 
     places: Ids
     values: Singles
@@ -149,7 +149,7 @@ def _read(size: int, width: int, path: Path) -> _Changed:
     arrays, meta = container.read(path, CHANGED)
     places, values, own, met = (arrays[name] for name in ("places", "values", "own", "met"))
     if len(own) != width or int(places.max(initial=0)) >= size:
-        raise StoreError(f"{path}: is no answer to what was asked")
+        raise StoreError(f"{path}: does not fit the task")
     return _Changed(places, values, own.copy(), float(met[0]), meta["moved"])
 
 
@@ -175,19 +175,19 @@ def epoch(inputs: Mapping[str, Path], settings: Mapping[str, Any], span: tuple[i
 
 
 class _Shard:
-    """The slabs of a shard, what they are made of, and when they were last wanted."""
+    """The slabs of a shard, their parts, and the epoch of their last use."""
 
     def __init__(self, asked: str, packed: Packed) -> None:
         self.asked, self.packed = asked, packed
         self.parts, self.numbers, self.when = list[str](), "", 0
 
     def leads_to(self, asked: str, parts: Sequence[str], numbers: str) -> bool:
-        """Whether it is what is wanted, or would be with more parts."""
+        """Whether it is the shard in question, or becomes it with more parts."""
         known = len(self.parts)
         return self.asked == asked and self.parts == parts[:known] and (known < len(parts) or self.numbers == numbers)
 
     def grow(self, names: Sequence[str], shelf: _Shelf, inputs: Mapping[str, Path]) -> None:
-        """Take up the parts that it does not have."""
+        """Add the parts that it lacks."""
         numbers = shelf.numbers(inputs["numbers"])
         for name in names[len(self.parts) :]:
             part = shelf.part(inputs[name])
@@ -199,7 +199,7 @@ class _Shard:
 
 @dataclass(slots=True)
 class _Shelf:
-    """What a worker keeps for the next epochs of a run. A shard is taken away by who works on it."""
+    """The cache of a worker between tasks. A task removes its shard while it runs, so that no two tasks share one."""
 
     shards: dict[int, _Shard] = field(default_factory=dict)
     parts: dict[str, Part] = field(default_factory=dict)
@@ -207,7 +207,7 @@ class _Shelf:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def take(self, inputs: Mapping[str, Path], settings: Mapping[str, Any], span: tuple[int, int], out: Path) -> _Shard:
-        """The shard with all its parts; shards that went elsewhere are forgotten."""
+        """The shard with all its parts. Shards that this worker no longer has are dropped."""
         now = settings["iteration"] * settings["passes"]["epochs"] + settings["epoch"]
         for number, one in list(self.shards.items()):
             if one.when < now - 1:
@@ -223,14 +223,14 @@ class _Shelf:
         return shard
 
     def part(self, path: Path) -> Part:
-        """A file of records, which is checked once."""
+        """A file of records, which is checked only once."""
         with self.lock:
             if path.name not in self.parts:
                 self.parts[path.name] = files.read(path)
             return self.parts[path.name]
 
     def numbers(self, path: Path) -> Numbers:
-        """Those of the file, in memory: shards have them in common."""
+        """The numbers in the file, in memory and shared by all shards."""
 
         def read() -> Numbers:
             arrays, meta = container.read(path, NUMBERS)

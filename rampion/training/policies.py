@@ -30,7 +30,7 @@ class Merge(ListPolicy):
 
 @dataclass(frozen=True, slots=True)
 class Window(ListPolicy):
-    """The union of the last `iterations`."""
+    """The union of the last `iterations` iterations."""
 
     iterations: int = 3
 
@@ -46,7 +46,7 @@ class Window(ListPolicy):
 
 @dataclass(frozen=True, slots=True)
 class Fixed(ListPolicy):
-    """The first lists, for ever."""
+    """Always the lists of the first iteration."""
 
     def absorb(self, kept: Candidates | None, fresh: Candidates, iteration: int) -> Candidates:
         return fresh.at(iteration).distinct() if kept is None else kept
@@ -54,18 +54,18 @@ class Fixed(ListPolicy):
 
 @dataclass(frozen=True, slots=True)
 class RelevantSets(Policy):
-    """All candidates of all iterations, and truths to rank above them: recorded on the disk, packed to learn (S10)."""
+    """All candidates of all iterations, and truths to rank above them: stored on disk, packed for learning (S10)."""
 
     form = "sets"
 
-    start: Literal["bag", "seeds"] = "bag"  # z_0: random blocks (S10.7); or decoded with flat weights, and z_1 (S10.9)
-    truths: int = 5  # the best candidates there are, kept of each segment; 0: the best in the set is the truth
-    restart: bool = True  # every iteration learns from the first weights again, not from the last ones
+    start: Literal["bag", "seeds"] = "bag"  # the first candidates: of random blocks (S10.7), or decoded (S10.9)
+    truths: int = 5  # the number of best candidates found for each segment; 0: the best in the set is the truth
+    restart: bool = True  # every iteration begins at the first weights again, not at the last ones
     learn: Literal["binary", "real", "both"] = "binary"
     text: Literal["train", "dev"] = "train"  # the part of the corpus to learn from
-    flat: float = 0.1  # the weight with which real-valued features that learn decode first
-    initial: float = 0.1  # the weight from which they learn
-    least: int = 2  # occurrences of a binary feature that learns (S10.2)
+    flat: float = 0.1  # the weight of learnt real-valued features in the first decoding
+    initial: float = 0.1  # the weight at which their learning begins
+    least: int = 2  # the minimum count of a binary feature that is learnt (S10.2)
 
     def __post_init__(self) -> None:
         if self.truths < 0:
@@ -76,14 +76,14 @@ class RelevantSets(Policy):
 
 
 def refuse_unknown(part: Any, choices: Mapping[str, Sequence[str]]) -> None:
-    """Raise RecipeError on a setting that is none of its choices."""
+    """Raise RecipeError if a setting is none of the known values."""
     for name, known in choices.items():
         if (given := getattr(part, name)) not in known:
             raise RecipeError(f"{name} is {given!r}; expected {' or '.join(map(repr, known))}")
 
 
 def policy_named(name: str) -> ListPolicy:
-    """replace, merge, fixed, or window:N."""
+    """The policy of this name: replace, merge, fixed, or window:N."""
     kind, _, size = name.partition(":")
     if kind == "window" and size.isdigit():
         return Window(int(size))

@@ -1,7 +1,7 @@
-"""Lists from several decoders learn together: each has features of its own, and one name is one feature of all.
+"""Learning from the lists of several decoders together. Features with equal names are one feature.
 
-An expectation loss needs sums over lists only. So nothing is copied into one store: of the lists of a decoder stay
-their working form, their costs and their base scores. Parts are added up in their order.
+An expectation loss needs only sums over lists. So nothing is copied into one store: each decoder's lists keep their
+working form, their costs and their base scores. Parts are added up in their order.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from rampion.training.sharded import expectation
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """The lists of one decoder, whose dense features do not learn.
+    """The lists of one decoder. Weights of their dense features are not learnt.
 
     form     the sparse features
     stakes   the costs
     base     the score of every candidate before anything is learnt
     names    the names of its features
-    spread   how many lists have each; 0 for the dense ones
+    spread   the number of lists that have each; 0 for dense ones
     """
 
     form: Candidates | Grouped
@@ -43,7 +43,7 @@ class Part:
 
     @classmethod
     def of(cls, batch: Batch, base: Reals) -> Part:
-        """Lists that are judged."""
+        """The part of judged lists."""
         lists, features = batch.candidates.lists, batch.candidates.features
         spread = np.bincount(lists.features, minlength=len(features))
         return cls(
@@ -53,12 +53,12 @@ class Part:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pool:
-    """The lists of all decoders: what a solver of an expectation loss works on.
+    """The lists of all decoders, as a batch for a solver of an expectation loss.
 
     names   the features that learn
     parts   the lists
-    places  those of each part's features among the names; features that do not learn have the place behind the last
-    spread  how many lists have each of the features that learn
+    places  the place of each part's features among the names; features that are not learnt come after the last
+    spread  the number of lists that have each learnt feature
     """
 
     names: Texts
@@ -68,7 +68,7 @@ class Pool:
 
     @classmethod
     def of(cls, parts: Sequence[Part], least: int = 1) -> Pool:
-        """The features that learn are those that at least so many lists have."""
+        """The pool of these parts; features are learnt if at least `least` lists have them."""
         known, counts, owned = Names(), np.zeros(0, np.int64), list[Integers]()
         for part in parts:
             ids = known.intern_all(part.names)
@@ -81,11 +81,11 @@ class Pool:
         return cls(names, tuple(parts), tuple(places[ids] for ids in owned), counts[taken])
 
     def __len__(self) -> int:
-        """The number of features that learn."""
+        """The number of learnt features."""
         return len(self.names)
 
     def only(self, first: int, last: int) -> Pool:
-        """The same features, and the parts from first to last - 1."""
+        """The same features with the parts from `first` to `last` - 1."""
         return replace(self, parts=self.parts[first:last], places=self.places[first:last])
 
     def gradient(self, loss: Loss, weights: Reals) -> tuple[float, Reals]:
@@ -107,7 +107,7 @@ class Pool:
         return 100.0 * (sums.filled - sums.costs) / max(1, sums.lists)
 
     def scaled(self, scale: float) -> Pool:
-        """The same lists with base scores that are so many times as large."""
+        """The same lists with base scores multiplied by a factor."""
         return replace(self, parts=tuple(replace(part, base=scale * part.base) for part in self.parts))
 
 
@@ -117,20 +117,20 @@ class Groups(Protocol):
     def __len__(self) -> int: ...
 
     def spread(self, weights: Reals) -> Reals:
-        """What its groups add to the weight of each feature."""
+        """The sum of the weights of each feature's groups."""
         ...
 
     def gather(self, slopes: Reals) -> Reals:
-        """The slopes of the groups' weights, from those of the features' weights."""
+        """The slopes of the groups' weights from those of the features' weights."""
         ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tied:
-    """A pool whose features have weights of their own and those of their groups, which learn together.
+    """A pool whose features have their own weights plus the weights of their groups; both are learnt.
 
     pool     all features of the lists
-    own      which of them have a weight of their own; behind these weights follow those of the groups
+    own      the features with a weight of their own; the weights of the groups follow after these
     groups   the groups
     """
 
@@ -152,7 +152,7 @@ class Tied:
         return int(np.count_nonzero(self.own)) + len(self.groups)
 
     def only(self, first: int, last: int) -> Tied:
-        """The same weights, and the parts from first to last - 1."""
+        """The same weights with the parts from `first` to `last` - 1."""
         return replace(self, pool=self.pool.only(first, last))
 
     def split(self, weights: Reals) -> tuple[Reals, Reals]:
@@ -178,16 +178,16 @@ class Tied:
 
 
 def _scores(part: Part, places: Integers, weights: Reals) -> Reals:
-    """The score of every candidate, but for a number of each list's own."""
+    """The score of every candidate, up to a number that all candidates of a list share."""
     scores: Any = part.form.score(np.append(weights, 0.0)[places])
     scores += part.base
     return np.asarray(scores)
 
 
 def volume(loss: Expectation, stakes: Stakes, scores: Reals, effective: float) -> float:
-    """The factor of scores with which p is spread over so many candidates of a list.
+    """The factor of scores at which the effective number of candidates of a list has this value.
 
-    Scale means nothing to a tuner that looks at the best candidate alone, and much to an expectation.
+    A tuner that uses only the best candidates leaves the scale of scores open; an expectation depends on it.
     """
     quiet, shrill = -10.0, 10.0
     for _ in range(40):

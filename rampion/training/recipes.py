@@ -39,41 +39,41 @@ CHOICES = {
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Recipe:
-    """An algorithm: what to want, how to move, which candidates to learn from, and at what cost.
+    """An algorithm: a loss, a solver, a policy for candidates, and a metric for costs.
 
     Parameters
     ----------
     loss : Loss
-        What to want: scores and costs in, a value and slopes out.
+        The loss: it turns scores and costs into a value and slopes.
     solver : Solver
         How to move the weights.
     policy : Policy
-        Which candidates to learn from, when a decoder lists new ones again and again.
+        Which candidates to learn from, when every decoding iteration lists new ones.
     metric : str
-        What makes the costs.
+        The metric that costs are made of.
     alpha : float
         The scale of the costs.
     k : int
-        The number of candidates that a decoder lists of a segment.
+        The number of candidates that a decoder lists for each segment.
     iterations : int
         The number of decoding iterations.
     origin : {"start", "zero"}
-        Where L2 pulls to: the initial weights, or 0.
+        The point that L2 pulls to: the initial weights, or 0.
     base : {"none", "listed", "start"}
         Scores to add to: none, the decoder's own, or those of the initial weights.
     free : {"all", "sparse"}
-        The features that learn.
+        The features whose weights are learnt.
     keep : {"last", "dev"}
         The result: the last weights, or those that are best on held-out lists.
     still : float
-        Decoding ends when no weight has moved so far; 0: after all iterations.
+        Decoding ends when no weight has moved farther than this; 0: after all iterations.
     scale : {"spread", "none"}
-        How fixed lists are seen: each feature in units of its spread within lists, with steps that cannot make the
-        loss rise; or as they are, with the papers' steps. In a loop with a decoder it is always the latter.
+        How features of fixed lists are scaled: each in units of its spread within lists, with steps that cannot raise
+        the loss; or not at all, with the papers' steps, as always in a loop with a decoder.
     cite : str
         A key of `rampion.citations.BIBTEX`.
     note : str
-        What else there is to say.
+        A remark for the table of recipes.
 
     Examples
     --------
@@ -92,13 +92,13 @@ class Recipe:
     alpha: float = 10.0
     k: int = 500
     iterations: int = 20
-    origin: Literal["start", "zero"] = "start"  # where L2 pulls to: the initial weights or 0
+    origin: Literal["start", "zero"] = "start"  # L2 pulls to the initial weights or to 0
     base: Literal["none", "listed", "start"] = "none"  # scores to add to: the decoder's totals, or the initial weights'
     free: Literal["all", "sparse"] = "all"  # the features that learn
-    keep: Literal["last", "dev"] = "last"  # the answer: the last weights, or those best on what is held out
-    still: float = 0.0  # decoding ends when no weight has moved so far, or merged lists have not grown; 0: it goes on
+    keep: Literal["last", "dev"] = "last"  # the result: the last weights, or those that are best on held-out lists
+    still: float = 0.0  # decoding ends when no weight has moved farther, or merged lists have not grown; 0: never early
     scale: Literal["spread", "none"] = (
-        "spread"  # how fixed lists are seen; a loop with a decoder takes them as they are
+        "spread"  # how features of fixed lists are scaled; in a loop with a decoder they never are
     )
     cite: str = ""  # a key of citations.BIBTEX
     note: str = ""
@@ -179,17 +179,17 @@ class Recipe:
 
     @property
     def stepwise(self) -> Self:
-        """The recipe with steps that cannot make its loss rise.
+        """The recipe with steps that cannot raise its loss.
 
-        A loss that lowers the model's own choice alone has no margin: it is least at 0, and what it learns, it learns
-        on the way. Its steps stay.
+        A loss that lowers only the model's own choice is least at weights of 0. Careful steps would lead there, so its
+        steps stay as they are.
         """
         if isinstance(self.loss, Contrast) and self.loss.down == MODEL:
             return self
         return replace(self, solver=careful(self.solver))
 
     def anew(self, iteration: int) -> Self:
-        """The recipe of a decoding iteration: what draws by chance draws otherwise in every one.
+        """The recipe of a decoding iteration, which has a seed of its own.
 
         Parameters
         ----------
@@ -213,7 +213,7 @@ class Recipe:
 
 
 def _settings(part: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any, tuple[str, ...]]]:
-    """(name, value, way there) of every plain field of a part and of the parts inside it; a contrast's sides stay whole."""
+    """(name, value, path) of every plain field of a part and of the parts inside it, but not of a contrast's sides."""
     for field in fields(part):
         value = getattr(part, field.name)
         if is_dataclass(value):
@@ -253,10 +253,10 @@ _XBLEU: dict[str, Any] = {
 
 _SETS: dict[str, Any] = ALONE | {"k": 1, "iterations": 30, "cite": "tillmann2008"}
 
-# From 0: at the paper's rate weights of 0.1 would hardly move (S10.9 does not say where they begin).
+# Weights begin at 0: with the paper's rate weights of 0.1 would hardly move (S10.9 does not give the beginning).
 _DENSE = RelevantSets("seeds", truths=0, learn="real", text="dev", initial=0.0)
 
-# L-BFGS goes all the way to the least loss, and one list leaves it free where the next will be: lists are merged.
+# L-BFGS minimises the loss completely, and may go far from the next lists, so lists are merged.
 RECIPES = {
     #                        loss                        optimiser                             candidates
     "rampion":          Recipe(LOSSES["ramp3"],            _ssd(),                               Replace(), cite="gimpel2012", note="A1: Algorithm 1"),
@@ -309,11 +309,11 @@ RECIPES = {
 }  # fmt: skip
 
 
-AUTO = "auto"  # what the default is called: rampion/training/automatic.py
+AUTO = "auto"  # the name of the default: rampion/training/automatic.py
 
 
 def recipe_named(name: str, form: Form | None = None, **settings: Any) -> Recipe:
-    """A row of the table, with some of its settings changed; of that form, if one is given."""
+    """The row of the table with some settings changed; raise RecipeError if it is not of the given form."""
     if name not in RECIPES:
         known = recipes_of(form)
         raise RecipeError(f"no recipe {name!r}; there are {', '.join(known)}{meant(name, known)}")
@@ -336,14 +336,14 @@ def recipes_of(form: Form | None = None) -> dict[str, Recipe]:
 
 
 def looped(recipe: Recipe) -> Recipe:
-    """The recipe where a decoder lists anew what repeats on fixed lists: PRO's rounds (S6). First lists are one decoding."""
+    """The recipe for a loop with a decoder: PRO does one round a decoding (S6), and fixed lists need one decoding."""
     if isinstance(recipe.solver, Pro):
         recipe = recipe.set(rounds=1)
     return replace(recipe, iterations=1) if isinstance(recipe.policy, Fixed) else recipe
 
 
 def described(recipe: Recipe) -> dict[str, str]:
-    """A row in words: what it raises and lowers, how it moves, which candidates it keeps, and whom to cite."""
+    """A row in words: what it raises and lowers, how it moves, which candidates it keeps, and the paper to cite."""
     loss, policy = recipe.loss, recipe.policy
     up, down = map(_side, (loss.up, loss.down)) if isinstance(loss, Contrast) else ("", type(loss).__name__)
     if isinstance(policy, RelevantSets):

@@ -1,7 +1,7 @@
-"""Learning from relevant sets (S10.6): decode, keep what is new, learn from all that was kept, and decode again.
+"""Learning from relevant sets (S10.6): decode, keep new candidates, learn from all kept ones, and decode again.
 
-Files of records and of weights, and the events that tell of them, are the only state: a run that is stopped goes on
-from them, to the same bits.
+The only state is in files of records and of weights, and in the events that announce them. A resumed run continues
+from these, and ends with the same bits as an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from rampion.training.mixing import Here, Learner, Mixing
 from rampion.training.policies import RelevantSets
 from rampion.training.recipes import Recipe, of_form
 
-LEAST_SHARE = 2.0**-10  # of weights learnt on a base: smaller ones are none
-NOISE = 0.01  # how far the weights of the second seed are from those of the first, at most (S10.9)
+LEAST_SHARE = 2.0**-10  # the least share of the weights learnt on a base that is tried
+NOISE = 0.01  # the largest distance of a weight of the second seed from that of the first (S10.9)
 
 
 class Lines(NamedTuple):
-    """Sentences, and what they should become."""
+    """Sentences and their references."""
 
     source: Texts
     references: References
@@ -50,7 +50,7 @@ class Lines(NamedTuple):
 
 
 class Text(NamedTuple):
-    """What to learn from, what chooses the iteration (S10.11), and what tells how good it is."""
+    """Training, dev and test text. Dev selects the iteration (S10.11)."""
 
     learn: Lines
     dev: Lines
@@ -58,20 +58,20 @@ class Text(NamedTuple):
 
     @property
     def fingerprint(self) -> str:
-        """Changes with every letter."""
+        """A hash of all text."""
         parts = ((*source.arrays, *references.texts.arrays, references.bounds) for source, references in self)
         return fingerprint(*(array for part in parts for array in part))
 
 
 class WeightsById(NamedTuple):
-    """Weights after an iteration: of keyed features by id, of real-valued ones by name, those that are fixed too."""
+    """Weights after an iteration: of keyed features by id, of real-valued ones by name, fixed ones included."""
 
     keyed: Singles
     own: dict[str, float]
 
 
 class FirstPart(NamedTuple):
-    """What relevant sets begin with: the truths (oracle), and the first candidates (000)."""
+    """An event about the first contents of relevant sets: the truths (oracle) or the first candidates (000)."""
 
     part: str
     candidates: int
@@ -82,25 +82,25 @@ class FirstPart(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetIteration(Iteration):
-    """What came of learning from relevant sets, and of decoding with the weights; train, dev and test in percent."""
+    """The results of an iteration on relevant sets. Scores of train, dev and test text are in percent."""
 
     dev: float
-    gain: float  # of the best candidates of the sentences learnt from, a mean (S10.5)
-    train: float  # their sentence BLEU without length penalty, a mean (S2.5)
+    gain: float  # the mean gain of the best candidates of the training sentences (S10.5)
+    train: float  # the mean of their sentence BLEU without length penalty (S2.5)
     test: float
-    objective: list[float]  # of every epoch, a mean over sentences
-    moved: list[int]  # visits of every epoch that changed the weights
+    objective: list[float]  # of every epoch, as a mean over sentences
+    moved: list[int]  # in every epoch, the visits that changed the weights
     features: int
     awake: int  # binary features that are frequent enough to learn
     fresh: int  # candidates found with these weights
     sentences: int
-    memory: int  # of the process at most, so far
+    memory: int  # the peak of the process so far
     cores: float = 0.0  # processors that the process kept busy, a mean over the iteration
-    share: float = 1.0  # of the weights learnt that dev has let pass, on a base (S10.12)
+    share: float = 1.0  # with a base: the share of the learnt weights that dev has accepted (S10.12)
 
 
 class SetJournal(Journal[SetIteration, WeightsById], Protocol):
-    """A journal that keeps relevant sets, too."""
+    """A journal that also stores relevant sets."""
 
     @property
     def sets(self) -> Sets: ...
@@ -110,15 +110,15 @@ class SetJournal(Journal[SetIteration, WeightsById], Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Frozen:
-    """Weights that do not learn: of real-valued features by name, and of the keys of another run (S10.12)."""
+    """Weights that are not learnt: of real-valued features by name, and of the keys of another run (S10.12)."""
 
     own: dict[str, float]
     table: Keys | None
-    based: bool = False  # whether another run has learnt some of them
+    based: bool = False  # whether some of them come from another run
 
     @classmethod
     def of(cls, policy: RelevantSets, names: Iterable[str], fixed: Mapping[str, float], base: Keyed | None) -> Frozen:
-        """Those of the base and the fixed ones; the recipe lets all others learn."""
+        """The weights of the base and the fixed ones; the recipe determines which of the others are learnt."""
         names, own = tuple(names), {**(base.own if base else {}), **fixed}
         for name in own:
             if name not in names:
@@ -154,7 +154,7 @@ class Frozen:
 
 
 class SetSteps:
-    """Relevant sets on the disk: each iteration learns from all of them, and decodes with the weights (S10.6)."""
+    """Steps on relevant sets on disk: each iteration learns from all of them, and decodes with the weights (S10.6)."""
 
     def __init__(
         self, recipe: Recipe, frozen: Frozen, packing: Packing, learner: Learner, decoder: KeyedDecoder, text: Text,
@@ -168,17 +168,17 @@ class SetSteps:
         self.numbers = Numbers.none()
         self.foreign = np.zeros(0, np.float32)  # the weights that the base gives to ids
         self.waiting = list[str]()  # parts that the learner does not have yet
-        self.candidates = 0  # that it has
-        self.upon = frozen.based  # whether features learn on a base
-        self.least: float | None = None  # BLEU of dev with the base alone
-        self.share = 1.0  # of the weights learnt in this iteration
-        first = 0.0 if self.upon else self.policy.flat  # the base's own decodings, or those of equal weights
+        self.candidates = 0  # parts that it has
+        self.upon = frozen.based  # whether weights are learnt on top of a base
+        self.least: float | None = None  # BLEU of dev with only the base
+        self.share = 1.0  # the accepted share of the weights learnt in this iteration
+        first = 0.0 if self.upon else self.policy.flat  # decodings with the base, or with equal weights
         self.flat = WeightsById(np.zeros(0, np.float32), self._named(np.full(len(self.free), first)))
         for name in self.sets.parts:
             self._take(name)
 
     def decode(self, iteration: int, clock: Clock) -> None:
-        """The truths and the first candidates. Every later iteration has what the one before it decoded."""
+        """Record the truths and the first candidates; later iterations use those that the one before has decoded."""
         source, sets = self.text.learn.source, self.sets
         if self.policy.truths and TRUTHS not in sets.parts:
             self._begin(TRUTHS, self.decoder.truths(*self.text.learn, self.policy.truths), self.judge)
@@ -189,7 +189,7 @@ class SetSteps:
             self._begin(FIRST, self.decoder.listed(source, weights, self.recipe.k), self.judge)
 
     def solve(self, iteration: int, clock: Clock) -> WeightsById:
-        """Weights from the sets, beginning at those of the last iteration or at the first ones."""
+        """Learn weights from the sets, beginning at those of the last iteration or at the first ones."""
         self.losses, self.moved = list[float](), list[int]()
         with clock("packing"):
             self.pack()
@@ -214,14 +214,14 @@ class SetSteps:
             return self._shortened(learnt)
 
     def _share(self, learnt: WeightsById, share: float) -> WeightsById:
-        """So much of what was learnt, on the weights that stay."""
+        """The frozen weights plus a share of the learnt ones."""
         own = {name: share * learnt.own[name] for name in self.free}
         return WeightsById(learnt.keyed * np.float32(share), self.frozen.own | own)
 
     def _shortened(self, learnt: WeightsById) -> WeightsById:
         """The weights learnt on a base, halved until dev is no worse than with the base, and while dev rises (S10.12).
 
-        Alternatives that nobody has decoded yet set no bounds to what is learnt, so the whole step can lead far astray.
+        Learning is not bounded by alternatives that have not been decoded yet, so the whole step can go far too far.
         """
         if self.least is None:
             self.least = bleu(self.decoder, self.text.dev, self.frozen.keyed(self.table, self._share(learnt, 0.0)))
@@ -237,7 +237,7 @@ class SetSteps:
         return self._share(learnt, self.share)
 
     def row(self, iteration: int, learnt: WeightsById, clock: Clock) -> SetIteration:
-        """BLEU of dev and test, and what the weights list of the sentences learnt from, which is recorded."""
+        """Decode with the weights: score dev and test, and record the candidates of the training sentences."""
         weights = self.frozen.keyed(self.table, learnt)
         with clock("testing"):
             dev, test = (bleu(self.decoder, part, weights) for part in (self.text.dev, self.text.test))
@@ -255,7 +255,7 @@ class SetSteps:
         return False
 
     def pack(self) -> None:
-        """Give the learner what waits; all features get their places anew."""
+        """Pass the waiting parts to the learner; all features get new places."""
         counts, places, awake = self.table.counts[: len(self.table)], np.zeros(0, np.uint32), 0
         if self.packing.binary:
             places, awake = numbering(counts, self.policy.least)
@@ -271,10 +271,10 @@ class SetSteps:
     def _grow(
         self, name: str, batches: Iterator[DecodedBatch], clock: Clock, judge: Metric | None
     ) -> tuple[int, float, float]:
-        """Record what is new among the candidates of all segments.
+        """Record the new candidates of all segments.
 
-        Return how many are, and of the first ones the mean gain, and the mean of BLEU in percent. Without a judge they
-        gain nothing (S10.7).
+        Return their number, and the mean gain and the mean BLEU in percent of the first candidates. Without a judge all
+        gains are 0 (S10.7).
         """
         seen = Seen(self.count) if name == TRUTHS else self.seen
         parts, first, top = list[Records](), 0, np.zeros(2)
@@ -305,12 +305,12 @@ class SetSteps:
         self.waiting.append(name)
 
     def _watch(self, epoch: int, weights: SetWeights) -> None:
-        """The losses that epochs met, and the visits that changed the weights."""
+        """The losses of the epochs, and their visits that changed the weights."""
         self.losses.append(weights.objective)
         self.moved.append(weights.moved)
 
     def _named(self, own: Reals) -> dict[str, float]:
-        """All weights of real-valued features."""
+        """The weights of all real-valued features."""
         return self.frozen.own | dict(zip(self.free, own.tolist(), strict=True))
 
 
@@ -326,9 +326,9 @@ def train(
     threads: int | None = None,
     coordinator: Coordinator | None = None,
 ) -> None:
-    """Go on until the run has all iterations; the folder `spill` takes the sets if memory cannot.
+    """Run iterations until the journal has all of them; with `spill`, packed sets are kept in files of that folder.
 
-    Shards learn where the coordinator has workers, if there is one; a single shard learns here.
+    Shards run on the coordinator's workers, if there is a coordinator; a single shard runs in this process.
     """
     policy, solver = cast(RelevantSets, of_form(recipe, "sets").policy), cast(OnlineSgd, recipe.solver)
     frozen, count = Frozen.of(policy, decoder.names, fixed or {}, base), len(text.learn.source)
@@ -340,19 +340,19 @@ def train(
 
 
 def disturbed(flat: WeightsById, names: Sequence[str], seed: int) -> WeightsById:
-    """Weights of the second seed: the first ones and some noise (S10.9)."""
+    """The weights of the second seed: the first ones plus noise (S10.9)."""
     noise = np.random.default_rng(seed).uniform(-NOISE, NOISE, len(names)).tolist()
     return flat._replace(own=flat.own | {name: flat.own[name] + more for name, more in zip(names, noise, strict=True)})
 
 
 def gains_of(judge: Metric, texts: Texts, bounds: Offsets, references: References) -> Reals:
-    """What the metric says of every candidate on its own, turned so that more is better."""
+    """The metric of every single candidate, with the sign that makes more better."""
     values = judge.segments(judge.statistics(texts, bounds, references))
     return values if judge.higher_is_better else 1.0 - values
 
 
 def leaders(fired: DecodedBatch, gains: Reals, references: References) -> tuple[float, float]:
-    """Of the first candidates: sums of gains, and of sentence BLEU without length penalty."""
+    """Sums over the first candidates of gains, and of sentence BLEU without length penalty."""
     filled = np.flatnonzero(np.diff(fired.bounds))
     first = fired.bounds[filled]
     unpenalised = named("bleu:raw,nobp")
@@ -361,6 +361,6 @@ def leaders(fired: DecodedBatch, gains: Reals, references: References) -> tuple[
 
 
 def bleu(decoder: KeyedDecoder, lines: Lines, weights: Keyed) -> float:
-    """Of the best candidates, as a corpus."""
+    """The corpus BLEU of the best candidates."""
     metric, best = named("bleu"), decoder.best(lines.source, weights)
     return metric.total_score(metric.statistics(best, np.arange(len(best) + 1), lines.references).sum(axis=0))

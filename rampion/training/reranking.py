@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
 from rampion.arrays import Reals
+from rampion.errors import InputError
 from rampion.losses.contrast import MODEL
 from rampion.metrics.judging import totals, unjudged
 from rampion.store.candidates import Candidates
 from rampion.store.features import Weights
 
 
-def pick(lists: Candidates, weights: Weights, *, lenient: bool = False, listed: bool = False) -> NDArray[np.int64]:
+def pick(
+    lists: Candidates, weights: Mapping[str, float], *, lenient: bool = False, listed: bool = False
+) -> NDArray[np.int64]:
     """The best candidate of every segment by the weights; the first of equals.
 
     Parameters
     ----------
     lists : Candidates
         The lists to choose from.
-    weights : Weights
+    weights : Weights or mapping of str to float
         What to choose by.
     lenient : bool
         Whether weights and lists may differ in dense features.
@@ -34,7 +39,7 @@ def pick(lists: Candidates, weights: Weights, *, lenient: bool = False, listed: 
     Raises
     ------
     InputError
-        If only one side has a dense feature, unless lenient.
+        If only one side has a dense feature, unless lenient, or if these are no lists or no weights.
 
     Examples
     --------
@@ -42,23 +47,30 @@ def pick(lists: Candidates, weights: Weights, *, lenient: bool = False, listed: 
     >>> rampion.pick(lists, weights).tolist(), list(lists.texts[rampion.pick(lists, weights)])
     ([1, 3], ['the cat sat', 'a dog'])
     """
-    return MODEL.picks(unjudged(lists), scores_of(lists, weights, lenient=lenient, listed=listed))
+    scores = scores_of(lists, weights, lenient=lenient, listed=listed)
+    return MODEL.picks(unjudged(lists), scores)
 
 
-def scores_of(lists: Candidates, weights: Weights, *, lenient: bool = False, listed: bool = False) -> Reals:
+def scores_of(lists: Candidates, weights: Mapping[str, float], *, lenient: bool = False, listed: bool = False) -> Reals:
     """The score of every candidate; `listed` adds the decoder's own (weights tuned on base="listed")."""
+    if not isinstance(lists, Candidates):
+        raise InputError(f"lists are a {type(lists).__name__}; give Candidates, as rampion.load_nbest reads them")
+    if not isinstance(weights, Weights):
+        weights = Weights.from_dict(weights)
     scores = lists.score(weights.onto(lists.features, lenient=lenient))
     return scores + totals(lists) if listed else scores
 
 
-def rerank(lists: Candidates, weights: Weights, *, lenient: bool = False, listed: bool = False) -> Candidates:
+def rerank(
+    lists: Candidates, weights: Mapping[str, float], *, lenient: bool = False, listed: bool = False
+) -> Candidates:
     """The same lists sorted by the weights, best first, with the new scores.
 
     Parameters
     ----------
     lists : Candidates
         The lists to sort.
-    weights : Weights
+    weights : Weights or mapping of str to float
         What to sort by.
     lenient : bool
         Whether weights and lists may differ in dense features.
@@ -73,11 +85,12 @@ def rerank(lists: Candidates, weights: Weights, *, lenient: bool = False, listed
     Raises
     ------
     InputError
-        If only one side has a dense feature, unless lenient.
+        If only one side has a dense feature, unless lenient, or if these are no lists or no weights.
 
     Examples
     --------
     >>> rampion.rerank(lists, rampion.Weights.from_dict({"LM": 0.0, "TM": 1.0}))[0].texts
     ['the cat sat', 'a cat sits']
     """
-    return lists.sorted_by(scores_of(lists, weights, lenient=lenient, listed=listed))
+    scores = scores_of(lists, weights, lenient=lenient, listed=listed)
+    return lists.sorted_by(scores)

@@ -1,8 +1,8 @@
 """Gradients of expectation losses over a fixed number of shards, on any executor (S11.2).
 
-A shard is a run of segments; where it begins and ends follows from the lists alone. What it answers to weights follows
-from its lists and the weights; answers are added up in the order of the shards. So the number of shards may change the
-last bits of a gradient; executors, workers, threads, kills and new beginnings change none.
+A shard is a range of segments, which depends only on the lists. Its answer depends only on its lists and the weights.
+Answers are added up in the order of the shards. So the number of shards may change the last bits of a gradient, but
+executors, workers, threads, kills and resumed runs change none.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ GRADIENT = Schema("gradient", _ANSWER, _COUNTS, CANNOT)
 
 
 class Answer(NamedTuple):
-    """What lists answer to weights: sums, the statistics of what the weights choose, and the gradient of the sum."""
+    """The answer of lists to weights: sums, the statistics of the chosen candidates, and the gradient of the sum."""
 
     sums: Sums
     statistics: NDArray[Any]
@@ -74,10 +74,10 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Sharded(Batch):
-    """A batch whose gradients a coordinator's workers take, shard by shard.
+    """A batch whose gradients are computed by a coordinator's workers, shard by shard.
 
-    shards  how many there are
-    kept    where answers stand, so that a run that was stopped goes its way again and asks only for what is not there
+    shards  the number of shards
+    kept    a folder of finished answers, from which a resumed run takes what it needs again
     """
 
     coordinator: Coordinator = field(kw_only=True)
@@ -92,8 +92,8 @@ class Sharded(Batch):
     @cached_property
     def form(self) -> Candidates | Grouped:
         raise RecipeError(
-            "lists in shards answer with gradients of Risk or ExpectedBleu, and with nothing else; learn otherwise "
-            "without shards"
+            "lists in shards serve only the gradients of Risk and ExpectedBleu; use one of these, or learn without "
+            "shards"
         )
 
     def gradient(self, loss: Loss, weights: Reals) -> tuple[float, Reals]:
@@ -102,7 +102,7 @@ class Sharded(Batch):
         return value, answer.gradient / divisor
 
     def answer(self, loss: Loss, weights: Reals) -> Answer:
-        """What all lists answer; when asked twice in a row, nobody has to work."""
+        """The answer of all lists. The last answer is cached."""
         for known, at, answer in self._last:
             if known == loss and np.array_equal(at, weights):
                 return answer
@@ -123,7 +123,7 @@ class Sharded(Batch):
 
     @property
     def no_statistics(self) -> NDArray[Any]:
-        """Of no candidate."""
+        """The statistics of no candidate."""
         return np.zeros(self.statistics.shape[1:], self.statistics.dtype)
 
     @cached_property
@@ -132,7 +132,7 @@ class Sharded(Batch):
 
     @cached_property
     def _without(self) -> set[int]:
-        """Shards that are poison."""
+        """Shards that were given up, with their segments."""
         return set()
 
     def _found(self, loss: Expectation, weights: Reals) -> Answer:
@@ -152,7 +152,7 @@ class Sharded(Batch):
         return answer
 
     def _asked(self, settings: str, weights: Reals) -> Answer:
-        """Of all shards, added up in their order."""
+        """The answers of all shards, added up in order."""
         vector = self.coordinator.workspace.stored(WEIGHTS, {"weights": weights}, {})
         tasks = [
             Task(f"{__name__}:answered", settings, (("shard", blob), ("weights", vector)), shard, span)
@@ -176,14 +176,14 @@ class Sharded(Batch):
 def sharded(
     batch: Batch, shards: int, executor: str | Coordinator = "local", room: FilePath | None = None
 ) -> Iterator[Sharded]:
-    """The batch in shards that an executor's workers have; in a room they last until all is done, and go on."""
+    """The batch in shards for an executor. Answers are kept in the `room`, so that the run can be resumed."""
     if batch.stakes.weights is not None:
-        raise RecipeError("shards do not know the weights of segments; learn without shards, or without the weights")
+        raise RecipeError("shards do not support weights of segments; learn without shards, or without the weights")
     with ExitStack() as stack:
         if isinstance(executor, str):
             workers, patience, size = named(executor)
             if size:
-                raise RecipeError(f"the executor {executor}: shards say how much a task has; leave size= out")
+                raise RecipeError(f"the executor {executor}: the shards set the size of a task; leave size= out")
             path = Path(room or stack.enter_context(tempfile.TemporaryDirectory(prefix="rampion-")))
             coordinator = stack.enter_context(Coordinator(workers, Workspace(path), patience))
         else:
@@ -198,13 +198,13 @@ def sharded(
 
 
 def cuts(bounds: Offsets, shards: int) -> list[int]:
-    """The first segments of so many shards with about as many candidates each, and the end; no shard is empty."""
+    """The first segments of the shards, and the end. Shards have similar numbers of candidates; none is empty."""
     targets = int(bounds[-1]) * np.arange(1, shards) // shards
     return [int(cut) for cut in np.unique([0, *np.searchsorted(bounds, targets), len(bounds) - 1])]
 
 
 def expectation(loss: Loss) -> Expectation:
-    """The loss, if it can be had from shards."""
+    """The loss, if shards can compute it."""
     name = type(loss).__name__
     if isinstance(loss, Expectation) and EXPECTATIONS.get(name) is type(loss):
         return loss
@@ -212,7 +212,7 @@ def expectation(loss: Loss) -> Expectation:
 
 
 def _part(batch: Batch, span: tuple[int, int]) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """The segments of the span, with features of their own: those that they have, in order."""
+    """The segments of the span as arrays; their features are only those that they have, in order."""
     lists, size = batch.candidates.lists.part(*span), len(batch.candidates.features)
     used = np.zeros(size, bool)
     used[: lists.width] = used[lists.features] = True
@@ -229,7 +229,7 @@ def _part(batch: Batch, span: tuple[int, int]) -> tuple[dict[str, NDArray[Any]],
 
 
 class _Shard(NamedTuple):
-    """A shard as it answers quickly, again and again."""
+    """A shard in the form that computes answers quickly and repeatedly."""
 
     score: Callable[[Reals], Reals]
     gather: Callable[[Reals], Reals]
@@ -240,7 +240,7 @@ class _Shard(NamedTuple):
 
     @classmethod
     def read(cls, path: Path, folder: str | None) -> _Shard:
-        """With the working form; one thread makes it and asks it, for other shards have the others."""
+        """Read a shard and make its working form. It uses one thread, because other shards use the other threads."""
         arrays, meta = container.read(path, SHARD)
         lists = Lists(**{name: arrays[name] for name in Lists._fields if name != "width"}, width=meta["width"])
         ids, costs, statistics = (arrays[name] for name in ("ids", "costs", "statistics"))
@@ -258,9 +258,9 @@ class _Shard(NamedTuple):
 
 
 class _Shelf:
-    """What a process keeps from task to task: the weights, and the shards that were asked about these or the last ones.
+    """The cache of a process between tasks: the weights, and the shards that were used with these or the last ones.
 
-    So a worker holds its own shards, and none that others have taken over.
+    So a worker keeps its own shards, and drops those that other workers have taken over.
     """
 
     def __init__(self) -> None:
@@ -289,7 +289,7 @@ class _Shelf:
 
 
 def answered(inputs: Mapping[str, Path], settings: Mapping[str, Any], span: tuple[int, int], out: Path) -> None:
-    """The task of a shard: what it answers to the weights."""
+    """The task of a shard: write its answer to the weights."""
     shelf = kept(out, _Shelf)
     weights = shelf.weights(inputs["weights"])
     shard = shelf.shard(inputs["shard"], settings["folder"])
@@ -310,7 +310,7 @@ def _write(path: Path, schema: Schema, answer: Answer, **more: NDArray[Any]) -> 
 
 
 def _read(batch: Sharded, path: Path) -> tuple[Ids, Answer]:
-    """What a shard has answered, and the ids of its features."""
+    """Read the answer of a shard, and the ids of its features."""
     arrays, answer = _answer(path, ANSWER, batch)
     ids = arrays["ids"]
     if not (ids[1:] > ids[:-1]).all() or int(ids.max(initial=0)) >= max(1, len(batch.candidates.features)):
@@ -319,7 +319,7 @@ def _read(batch: Sharded, path: Path) -> tuple[Ids, Answer]:
 
 
 def _known(path: Path, batch: Sharded) -> Answer | None:
-    """What all shards have answered, unless it is not there or damaged."""
+    """The cached answer of all shards, unless it is missing or damaged."""
     with suppress(StoreError):
         if path.exists():
             answer = _answer(path, GRADIENT, batch)[1]

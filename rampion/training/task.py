@@ -82,7 +82,7 @@ class Task:
         return self.lists.batch(recipe.metric, recipe.alpha, listed=recipe.base == "listed")
 
     def choose(self, metric: str, record: Record = ignore, folds: int | None = None) -> Tuned:
-        """Tune by the recipe that serves best on lists held out, or keep a simple choice that surely beats it."""
+        """Tune by the recipe that is best on held-out folds, or keep a simple choice that clearly beats it."""
         base = self._baselines(metric, folds or FOLDS)
         batch = self.lists.in_units(base.ground.batch, self.lists.units)
         ways = Automatic(metric, replace(batch, stakes=batch.priced(1.0)), self.lists.units.inward(self.start.vector))
@@ -97,7 +97,7 @@ class Task:
         return self.proven(tuned) if self.dev else replace(tuned, held=validation.figures())
 
     def _settled(self, tuned: Tuned, weights: Weights) -> Tuned:
-        """With the weights of a simple choice instead of the learnt ones, which stay as the last ones."""
+        """The result with the weights of a simple choice; the learnt ones remain as the last weights."""
         batch, dev = self.lists.batch(tuned.recipe.metric), tuned.dev
         if self.dev and dev:
             held = Held.out(self.dev.batch(tuned.recipe.metric), batch.candidates.features)
@@ -105,7 +105,7 @@ class Task:
         return replace(tuned, weights=weights, after=standing(batch, weights.vector), dev=dev, shrunk=1.0)
 
     def proven(self, tuned: Tuned, folds: int = 0) -> Tuned:
-        """With figures on the held-out lists, or without any on so many folds of the lists."""
+        """The result with figures on the held-out lists, or, without any, on folds of the lists."""
         recipe, listed = tuned.recipe, tuned.recipe.base == "listed"
         base = self._baselines(recipe.metric, folds, listed=listed)
         if self.dev:
@@ -118,7 +118,7 @@ class Task:
         return replace(tuned, held=self._validation(base, {"": recipe}).figures())
 
     def _baselines(self, metric: str, folds: int, *, listed: bool = False) -> Baselines:
-        """Made once, whichever recipe asks first."""
+        """The baselines, computed once for all recipes."""
         key = metric, folds, listed
         if key not in self._known:
             batch = self.lists.batch(metric, listed=listed)
@@ -127,7 +127,7 @@ class Task:
         return self._known[key]
 
     def _there(self, metric: str, base: Baselines, held: Held, listed: bool) -> Baselines:
-        """Those on the held-out lists."""
+        """The baselines on the held-out lists."""
         key = metric, -1, listed
         if key not in self._known:
             self._known[key] = elsewhere(base, held.batch, held, self.start)
@@ -149,7 +149,7 @@ class Task:
         room: FilePath | None = None,
         by: InUnits | None = None,
     ) -> Tuned:
-        """Tune weights by a recipe, or by what learns in its place; the other arguments are those of `tune`."""
+        """Tune weights by a recipe, or by `learner` in its place; the other arguments are those of `tune`."""
         start = self.start
         if recipe.base == "listed" and start.vector.any():
             raise RecipeError(
@@ -186,7 +186,7 @@ class Task:
         )
 
     def _view(self, recipe: Recipe, batch: Batch, held: Held | None) -> _View:
-        """What the recipe sees: the lists as they are, or in units."""
+        """The lists as the recipe scales them: as they are, or in units."""
         if recipe.scale == "none":
             return _View(recipe, batch, held, None)
         units = self.lists.units
@@ -196,7 +196,7 @@ class Task:
 
 
 def _learnt(view: _View, start: Weights, alpha: float, batch: Batch) -> Reals:
-    """What a recipe learns from some of the lists, as it sees them; where it learns nothing, the initial weights."""
+    """What a recipe learns from some of the lists; the initial weights if it learns nothing."""
     inside = start if view.units is None else Weights(start.features, view.units.inward(start.vector))
     priced = replace(batch, stakes=batch.priced(alpha))
     try:
@@ -205,11 +205,11 @@ def _learnt(view: _View, start: Weights, alpha: float, batch: Batch) -> Reals:
         return inside.vector
 
 
-InUnits = Callable[[Batch, Record, Held | None], Reals]  # lists in units in, and who is told; weights in units out
+InUnits = Callable[[Batch, Record, Held | None], Reals]  # takes lists in units and a record, returns weights in units
 
 
 class _View(NamedTuple):
-    """What a recipe sees of the lists, and how weights go there and back."""
+    """The lists as a recipe scales them, with the conversion of weights there and back."""
 
     recipe: Recipe
     batch: Batch
@@ -217,7 +217,7 @@ class _View(NamedTuple):
     units: Units | None
 
     def learn(self, start: Weights, record: Record, by: InUnits | None = None) -> Weights:
-        """The weights of raw features that the recipe learns, or what learns in its place."""
+        """The weights of raw features that the recipe, or the learner in its place, learns."""
         if self.units is None:
             return learn(self.recipe, self.batch, start, start, record, held=self.held)
         units, features = self.units, start.features
@@ -233,7 +233,7 @@ class _View(NamedTuple):
 
 
 class _Judged:
-    """Lists, and what each metric that was asked for says of them."""
+    """Lists, with the statistics and costs of every metric that was used."""
 
     def __init__(
         self,
@@ -250,7 +250,7 @@ class _Judged:
         self._stakes: dict[tuple[str, float], Stakes] = {}
 
     def batch(self, metric: str, alpha: float = 10.0, *, listed: bool = False) -> Batch:
-        """The statistics are made once a metric, the costs once a metric and alpha."""
+        """The judged lists. Statistics are computed once for each metric, costs once for each metric and alpha."""
         if metric not in self._batches:
             judged = judge(self.segments, self.references, metric, alpha).batch(self.lists)
             self._batches[metric] = replace(judged, forms=self.forms)
@@ -266,7 +266,7 @@ class _Judged:
         return Units.of(self.lists)
 
     def in_units(self, batch: Batch, units: Units) -> Batch:
-        """These lists as a metric judged them, with features in units; they are made once."""
+        """The judged lists with features in units, computed once."""
         if self._in_units is None or self._in_units[0] is not units:
             self._in_units = units, units.applied(self.lists)
         return replace(batch, candidates=self._in_units[1], forms=self.forms_in_units)
@@ -274,7 +274,7 @@ class _Judged:
 
 @dataclass(slots=True)
 class _Choice:
-    """Collects the rounds, and the first weights that no others beat on the held-out lists."""
+    """Collects the rounds, and the first of the weights that are best on the held-out lists."""
 
     higher_is_better: bool
     record: Record

@@ -1,4 +1,4 @@
-"""The result of tuning: weights, the way to them, and what they are worth."""
+"""The result of tuning: weights, the rounds that led to them, and their scores."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rampion.training.validation import Figures
 
 
 class HeldOut(NamedTuple):
-    """Where the initial, the chosen and the last weights stand on held-out lists."""
+    """The scores of the initial, the chosen and the last weights on held-out lists."""
 
     before: Standing
     after: Standing
@@ -24,7 +24,7 @@ class HeldOut(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Tuned:
-    """What tuning found: weights, the way to them, and where they stand on the lists.
+    """The result of tuning: weights, the rounds that led to them, and their scores on the lists.
 
     Parameters
     ----------
@@ -46,13 +46,13 @@ class Tuned:
     metric : str
         The name of the metric.
     signature : str
-        How scores came about, as sacrebleu writes it.
+        The settings behind the scores, as sacrebleu writes them.
     shrunk : float
         The length of the weights as a share of that of the initial ones; 1 if those were 0.
     choice : str
-        What the default has chosen: a recipe with its strength of L2, or a simple choice that nothing surely beats.
+        The choice of the default: a recipe with its strength of L2, or a simple choice.
     held : Figures or None
-        What the weights are worth on lists that they were not learnt from, beside choices that need no learning.
+        The scores of the weights and of baselines on lists that they were not learnt from.
 
     Examples
     --------
@@ -86,7 +86,7 @@ class Tuned:
         return f"Tuned({scores}{held}; {self.weights!r})"
 
     def summary(self) -> str:
-        """Where the weights stand, as a table to print.
+        """The scores as a table to print.
 
         Returns
         -------

@@ -54,8 +54,8 @@ def tune(
         none.
     recipe : str or Recipe, optional
         A row of `RECIPES` or its name. "auto" tries a few of them on folds of the lists, and keeps the best, or a
-        simple choice that surely beats it, such as the best single feature. It is the default; with settings or
-        shards, which are for one recipe, the default is "rampion".
+        simple choice that clearly beats it, such as the best single feature. It is the default. Settings and shards
+        are for one recipe; with them the default is "rampion".
     start : Weights or mapping of str to float, optional
         The initial weights; all 0 by default.
     metric : str, optional
@@ -80,17 +80,17 @@ def tune(
     shards : int, optional
         The number of parts in which to compute an expectation loss.
     executor : str or Coordinator, optional
-        Who computes the shards: "local", "dask,workers=2", or the address of a Dask scheduler.
+        What computes the shards: "local", "dask,workers=2", or the address of a Dask scheduler.
     room : str or path, optional
-        The folder that the executor's workers share, from which a run that was stopped goes on. By default a
-        temporary one.
+        The folder that the executor's workers share, from which an interrupted run is resumed. By default a temporary
+        one.
     **settings
         Settings of the recipe to change, such as rate=1e-3.
 
     Returns
     -------
     Tuned
-        The weights, and where they stand.
+        The weights and their scores.
 
     Raises
     ------
@@ -128,7 +128,7 @@ def tune(
 
 
 def refuse_with_auto(settings: Collection[str], shards: int | None, shared: bool) -> None:
-    """Raise RecipeError on what is for one recipe, where the default chooses among several."""
+    """Raise RecipeError on settings and shards, which are for one recipe, while the default tries several."""
     for name in settings:
         raise RecipeError(f"the setting {name!r} is for one recipe, and the default tries several: name a recipe too")
     if shards is not None or shared:
@@ -186,7 +186,7 @@ def train(
     record : callable
         It is called after every round of learning, with a `Round` and the weights.
     journal : ListJournal, optional
-        Keeps the iterations, so that a run that was stopped can go on; by default in memory.
+        Stores the iterations, so that an interrupted run can be resumed; by default in memory.
     lenient : bool
         Whether `start` and the lists may differ in dense features.
     **settings
@@ -216,8 +216,10 @@ def train(
     >>> weights["LM"] > -1
     True
     """
-    if isinstance(segments, str | bytes | PathLike):
-        raise InputError(f"segments are the string {str(segments)[:60]!r}; give a list of strings")
+    if not hasattr(decoder, "decode"):
+        raise InputError(f"the decoder is a {type(decoder).__name__}; give an object with decode(segments, weights, k)")
+    if isinstance(segments, str | bytes | PathLike) or not isinstance(segments, Sequence):
+        raise InputError(f"segments are {_what(segments)}; give a list of strings")
     chosen = looped(recipe_named(recipe, "lists")) if isinstance(recipe, str) else of_form(recipe, "lists")
     chosen = chosen.set(**({"metric": metric} if metric else {}), **settings)
     weights = start if isinstance(start, Weights) else Weights.from_dict(start)
@@ -229,6 +231,10 @@ def train(
         chosen, decoder, Texts.from_strings(segments), arbiter, weights, record,
         dev=held, journal=journal, lenient=lenient,
     )  # fmt: skip
+
+
+def _what(given: object) -> str:
+    return f"the string {str(given)[:60]!r}" if isinstance(given, str | PathLike) else f"a {type(given).__name__}"
 
 
 def _judge_of_decoded(segments: Sequence[str], references: GivenReferences | None, recipe: Recipe) -> Judge:

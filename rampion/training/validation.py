@@ -1,8 +1,8 @@
-"""Figures on lists that nothing was learnt from, beside choices that need no learning.
+"""Held-out scores of tuned weights and of baselines, which need no learning.
 
-Segments are dealt into folds, whole groups of them if there are groups. What is learnt from the other folds chooses
-in each, so every list is chosen from once by weights that have not seen it. The best single feature is found in the
-same way. All choices together are scored as one corpus; intervals and p draw whole groups (S12).
+Segments are dealt into folds, with groups of segments kept together. In each fold, weights that were learnt from the
+other folds choose the candidates. The best single feature is found in the same way. All choices together are scored as
+one corpus; intervals and p draw whole groups (S12).
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from rampion.store.features import Weights
 from rampion.store.text import Texts
 
 FOLDS = 5
-SPARSE = 20  # sparse features that are tried by themselves: the most frequent
-PAIRS = 60_000_000  # pairs of candidates beyond which their consensus is not asked for
+SPARSE = 20  # the number of most frequent sparse features that are tried as single features
+PAIRS = 60_000_000  # with more pairs of candidates the consensus baseline is left out
 LEVEL = 0.05  # p below which a difference counts
-SURE, SURER, FEW = 0.75, 0.95, 50  # the share of drawn corpora in which one choice must win to beat another; for few
+SURE, SURER, FEW = 0.75, 0.95, 50  # the share of drawn corpora in which one choice must win to beat another
 LISTED, INITIAL, RANDOM, SINGLE = "listed order", "initial weights", "random choice", "best single feature"
 CONSENSUS, VOTE, TUNED, ORACLE_LINE = "consensus", "majority vote", "tuned", "oracle"
-KEPT = LISTED, INITIAL, SINGLE  # simple choices that weights can make
+KEPT = LISTED, INITIAL, SINGLE  # simple choices that weights can express
 UNBEATEN = ORACLE_LINE, TUNED
 ORDER = LISTED, RANDOM, INITIAL, SINGLE, CONSENSUS, VOTE, TUNED, ORACLE_LINE
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A way to choose candidates, and what it scores on lists that it has not seen.
+    """A way to choose candidates, and its score on lists that it has not seen.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class Line:
     low, high : float
         The 95 % interval of the score.
     note : str
-        What there is to say of it, such as the feature.
+        A remark, such as the name of the feature.
 
     Examples
     --------
@@ -69,7 +69,7 @@ class Line:
 
 
 class Figures(Mapping[str, Line]):
-    """What tuning is worth on lists that it has not seen: a mapping from ways to choose, which prints as a table.
+    """Held-out scores of the ways to choose: a mapping from their names, which prints as a table.
 
     Parameters
     ----------
@@ -156,13 +156,13 @@ class Figures(Mapping[str, Line]):
 
 
 class Onto(Protocol):
-    """Weights of the lists learnt from, in the order of the features of others."""
+    """Weights in the order of the features of other lists than those learnt from."""
 
     def onto(self, weights: Reals) -> Reals: ...
 
 
 class Parts(NamedTuple):
-    """Which fold holds each segment, how many folds there are, and which group each segment is of."""
+    """The fold of each segment, the number of folds, and the group of each segment."""
 
     fold: NDArray[np.int64]
     folds: int
@@ -170,7 +170,7 @@ class Parts(NamedTuple):
 
     @classmethod
     def of(cls, segments: Texts, folds: int, groups: Sequence[str] | None) -> Parts:
-        """Groups are dealt into folds by chance, always in the same way."""
+        """Deal groups into folds at random, always with the same seed."""
         if folds < 0 or folds == 1:
             raise RecipeError(f"folds is {folds}; expected 2 or more, or 0 for no held-out figures")
         names = list(segments) if groups is None else list(groups)
@@ -186,7 +186,7 @@ class Parts(NamedTuple):
 
 
 class Ground:
-    """Judged lists, and what choices of candidates come to on them."""
+    """Judged lists, with the scores of choices of candidates."""
 
     def __init__(self, batch: Batch, parts: Parts) -> None:
         self.batch, self.parts = batch, parts
@@ -213,12 +213,12 @@ class Ground:
         return sums
 
     def height(self, picks: Integers, of: NDArray[np.bool_] | None = None) -> float:
-        """The score of these segments' picks, such that more is better."""
+        """The score of the picks of some segments, with the sign that makes more better."""
         found = self.batch.statistics[picks if of is None else picks[of]]
         return self.sign * float(self.metric.total_score(found.sum(axis=0)))
 
     def single(self, features: NDArray[np.int64]) -> list[Single]:
-        """Every feature by itself, up and down."""
+        """Every single feature with both signs."""
         candidates, found = self.batch.candidates, []
         for f in features.tolist():
             alone = np.zeros(len(candidates.features))
@@ -230,7 +230,7 @@ class Ground:
 
 
 class Single(NamedTuple):
-    """A feature by itself: it, or its negative, chooses the candidates."""
+    """A single feature: it, or its negative, chooses the candidates."""
 
     feature: int
     sign: float
@@ -238,7 +238,7 @@ class Single(NamedTuple):
 
 
 class Baselines(NamedTuple):
-    """Choices that need no learning: the picks of each, and what there is to say of it."""
+    """Choices that need no learning: the picks of each, and a remark."""
 
     ground: Ground
     simple: Mapping[str, Integers]
@@ -248,7 +248,7 @@ class Baselines(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Validation:
-    """What options that learn chose where they had not learnt, beside the baselines."""
+    """The held-out choices of options that learn, and the baselines."""
 
     base: Baselines
     options: Mapping[str, Integers]
@@ -258,20 +258,20 @@ class Validation:
         return self.base.ground
 
     def chosen(self, of: NDArray[np.bool_] | None = None) -> str:
-        """What to use: the first option that learns, or what surely beats it. Simple choices come last."""
+        """The option to use: the first one that learns, or another that clearly beats it. Simple choices come last."""
         found = self.best(of)
         simple = {name: picks for name, picks in self.base.simple.items() if name in KEPT}
         plain = max(simple, key=lambda one: self.ground.height(simple[one], of))
         return plain if self.beats(simple[plain], self.options[found], of) else found
 
     def best(self, of: NDArray[np.bool_] | None = None) -> str:
-        """The first option that learns, or the best other one if that surely beats it."""
+        """The first option that learns, or the best other one if that clearly beats it."""
         first = next(iter(self.options))
         best = max(self.options, key=lambda one: self.ground.height(self.options[one], of))
         return best if self.beats(self.options[best], self.options[first], of) else first
 
     def beats(self, one: Integers, other: Integers, of: NDArray[np.bool_] | None) -> bool:
-        """Whether one choice scores more than another in most corpora of drawn groups."""
+        """Whether one choice scores better than another in most corpora of drawn groups."""
         theirs, mine = (self.ground.rows(picks, of) for picks in (other, one))
         if len(theirs) < 2 or np.array_equal(theirs, mine):
             return False
@@ -290,7 +290,7 @@ class Validation:
         return self.best()
 
     def weights(self, start: Weights) -> Weights:
-        """The weights of the simple choice that is the answer."""
+        """The weights of the simple choice, if one is used."""
         if self.answer == INITIAL:
             return start
         vector = np.zeros(len(start.vector))
@@ -300,7 +300,7 @@ class Validation:
 
     @cached_property
     def picks(self) -> Integers:
-        """What the choice among options is worth: in every fold, the other folds choose the option."""
+        """Held-out picks of the whole procedure: in every fold, the other folds choose the option."""
         if len(self.options) == 1:
             return next(iter(self.options.values()))
         found = np.empty(len(self.ground.filled), np.int64)
@@ -335,7 +335,7 @@ def figures(base: Baselines, tuned: Integers, how: str) -> Figures:
 
 
 def mean_rows(batch: Batch) -> Reals:
-    """The mean statistics of every list: what a choice by chance comes to."""
+    """The mean statistics of every list, which are those of a random choice."""
     bounds = batch.stakes.bounds
     starts = bounds[:-1][np.diff(bounds) > 0]
     sums = np.add.reduceat(np.asarray(batch.statistics, np.float64), starts, axis=0)
@@ -343,7 +343,7 @@ def mean_rows(batch: Batch) -> Reals:
 
 
 def axes(batch: Batch) -> NDArray[np.int64]:
-    """The features that are tried by themselves: dense ones, and the most frequent sparse ones."""
+    """The features that are tried as single features: dense ones and the most frequent sparse ones."""
     lists = batch.candidates.lists
     shifts = np.repeat(lists.feature_bounds[:-1], np.diff(lists.entry_bounds[lists.bounds]))
     counts = np.bincount(lists.features[lists.entries + shifts], minlength=len(batch.candidates.features))
@@ -360,7 +360,7 @@ def single_note(batch: Batch, single: Single) -> str:
 
 
 def unlearnt(ground: Ground, start: Weights) -> tuple[dict[str, Integers], dict[str, str]]:
-    """Choices that need no labels: the picks of each, and what there is to say."""
+    """Choices that need no labels: the picks of each, and a remark."""
     batch = ground.batch
     found: dict[str, Integers] = {LISTED: ground.starts}
     notes: dict[str, str] = {}
@@ -380,7 +380,7 @@ def unlearnt(ground: Ground, start: Weights) -> tuple[dict[str, Integers], dict[
 
 
 def baselines(ground: Ground, start: Weights) -> Baselines:
-    """In every fold, the single feature is the one that is best in the others."""
+    """The baselines in folds; the single feature of every fold is the one that is best in the other folds."""
     simple, notes = unlearnt(ground, start)
     singles = ground.single(axes(ground.batch))
     single = best_single(ground, singles)
@@ -395,7 +395,7 @@ def baselines(ground: Ground, start: Weights) -> Baselines:
 
 
 def elsewhere(base: Baselines, held: Batch, out: Onto, start: Weights) -> Baselines:
-    """The same on held-out lists; the best single feature is that of the lists learnt from."""
+    """The baselines on held-out lists; the single feature is the one that is best on the lists learnt from."""
     ground = Ground(held, Parts.of(held.candidates.segments, 0, None))
     simple, notes = unlearnt(ground, Weights(held.candidates.features, out.onto(start.vector)))
     if base.single is not None:
@@ -406,11 +406,11 @@ def elsewhere(base: Baselines, held: Batch, out: Onto, start: Weights) -> Baseli
     return Baselines(ground, simple, notes, None)
 
 
-Learner = Callable[[Batch], Reals]  # lists to learn from in, weights of the same features out
+Learner = Callable[[Batch], Reals]  # takes lists to learn from, returns weights of the same features
 
 
 def validated(base: Baselines, seen: Batch, learners: Mapping[str, Learner]) -> Validation:
-    """Learn in every fold's absence, and choose in it; `seen` is what learners see of the lists."""
+    """For every fold, learn from the others and choose in it; `seen` are the lists as learners get them."""
     ground = base.ground
     options = {name: np.empty(len(ground.filled), np.int64) for name in learners}
     for k in range(ground.parts.folds):

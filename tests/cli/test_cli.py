@@ -75,7 +75,11 @@ def scores(text):
 # Help and mistakes in the command itself
 
 
-GROUPS = {"store": ("pack", "verify"), "lm": ("estimate", "score", "convert")}
+GROUPS = {
+    "store": ("pack", "verify"),
+    "lm": ("estimate", "score", "convert"),
+    "plot": ("curves", "line", "surface", "plane", "ablation"),
+}
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ class Slow(importlib.abc.MetaPathFinder):
             exec("for _ in range(300): time.sleep(0.1)")  # a string, as dataclasses have it
 sys.meta_path.insert(0, Slow())
 """)
-    here = {"PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"}
+    here = {"PYTHONPATH": os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))}
     with start("score", task / "dev.own", "--refs", task / "dev.ref.0", env=ENVIRONMENT | here) as process:
         assert process.stdout.read(3) == b"now"
         code, err, seconds = interrupted(process, 0)
@@ -110,7 +110,7 @@ else:
 def test_ctrl_c_when_the_work_is_done(task, tmp_path, late):
     """A command that has told its results is not interrupted any more: not by Python either, without its handlers."""
     (tmp_path / "sitecustomize.py").write_text(AT_EXIT.format(late=late))
-    here = {"PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"}
+    here = {"PYTHONPATH": os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))}
     with start("rerank", task / "dev.nbest", "-w", task / "start.weights", env=ENVIRONMENT | here) as process:
         assert process.stderr.read(3) == b"now"
         assert interrupted(process, 0)[:2] == (0, b"")
@@ -211,7 +211,7 @@ def test_without_memory(task, tmp_path):
     ) as process:
         _, err = process.communicate()
     assert process.returncode == 2, err
-    assert re.fullmatch(rb"rampion: out of memory.*; a part of the input at a time takes less\n", err), err
+    assert re.fullmatch(rb"rampion: out of memory.*; smaller parts of the input take less\n", err), err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["many.nbest"]
 
 

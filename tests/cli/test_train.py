@@ -123,7 +123,7 @@ def test_a_run_is_not_overwritten_and_goes_on_as_it_began(corpus, done):
     code, _, err = train(corpus, done[0])
     assert (code, err) == (
         2,
-        f"rampion: {done[0]}: holds a run already; go on with it (--resume), "
+        f"rampion: {done[0]}: holds a run already; continue it (--resume), "
         "overwrite it (--force), or name another folder\n",
     )
     code, _, err = train(corpus, done[0], "--resume", "--k", 3)

@@ -148,8 +148,8 @@ def test_a_language_model_scores_texts(tmp_path):
     ("name", "message"),
     [
         ("lenght", "did you mean 'length'"),
-        ("length:3", "length takes nothing behind it"),
-        ("length@LM", "length takes nothing behind it"),
+        ("length:3", "length takes nothing after the name"),
+        ("length@LM", "length takes nothing after the name"),
         ("consensus@LMM", "no feature 'LMM'; did you mean 'LM'"),
         ("consensus@score", "no score to weigh them by"),
         ("repeats:0", "a number from 1 to 9"),

@@ -71,7 +71,7 @@ def read(path, columns=None, lenient=False):
         (b"PK\x03\x04 and more", None, "x: is a ZIP archive or a spreadsheet"),
         (b"\x80\x04\x95", None, "x: is a pickle, which is never read"),
         (jsonl(changed(output=lambda i: None if i else "a")), None, "x:2: output is missing; a text is expected"),
-        (jsonl([ROWS[0], {"question_id": "q0"}]), None, "x:2: has no 'output', which holds the text of other"),
+        (jsonl([ROWS[0], {"question_id": "q0"}]), None, "x:2: has no 'output', the column of the text"),
         (csv(ROWS), "text=outputs", "x:2: --columns text=outputs: there is no such column; .*; did you mean 'output'"),
         (csv(ROWS), "id=question", "x:2: --columns id=question: there is no such .*; did you mean 'question_id'"),
         (csv(ROWS), "features=logprb", "x: --columns features=logprb: there is no such .* did you mean 'logprob'"),

@@ -1,4 +1,4 @@
-"""Tables with a candidate a row: columns that are named or have plain names, gaps, a sentence for every mistake."""
+"""Tables with a candidate a row: columns with given or common names, gaps, a sentence for every mistake."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def test_null_in_lists_is_missing_and_absence_is_told(tmp_path):
     (tmp_path / "x").write_text(json.dumps({"id": 1, "hyps": hyps}) + "\n")
     lists, files = read(tmp_path / "x")
     assert lists[0].features[1] == {"LM": -2.0, "TM": -1.5, "LM:missing": 1.0}
-    assert "of 3 candidates some lack a feature that most have, which counts 0 there: TM in 1" in files.notices[0]
+    assert "some of 3 candidates lack a feature that most have; it counts 0 there: TM in 1" in files.notices[0]
     assert "the feature LM is missing in 1 of 3 candidates; the mean of the list takes its place" in files.notices[1]
 
 
@@ -229,7 +229,7 @@ def test_lists_of_a_fixed_length_need_no_names(tmp_path):
         ("q,t\n1,a\n", None, r"x:1: is no n-best list .*; if it is a table with the columns q, t, say what they hold"),
         ('{"id": 1, "text": null}\n', None, 'x:1: text is missing; a text is expected'),
         ('{"id": 1, "text": "a", "feats": 3}\n', None, "x:1: feats is not an object of names and numbers"),
-        ('[{"id": 1, "text": "a"},\n {"id": 2}]', None, "x:2: has no 'text', which holds the text of other candidates"),
+        ('[{"id": 1, "text": "a"},\n {"id": 2}]', None, "x:2: has no 'text', the column of the text; add it"),
         ('[{"id": 1, "text": "a"},\n {"id": ]', None, "x:2: is not JSON: "),
         ('[{"id": 1, "text": "a"}', None, "x:1: is not JSON: the array breaks off"),
         ('[{"id": 1, "text": "a"}] 3', None, "x:1: is not JSON: the array goes on with '3'"),

@@ -61,7 +61,7 @@ def test_the_lock_of_a_dead_owner_is_taken_over_and_its_remains_are_swept(tmp_pa
     told = []
     with owned(run, told.append):
         pass
-    assert told == [f"{run}: process {other.pid}, which wrote here, is gone; its lock is taken over"]
+    assert told == [f"{run}: process {other.pid}, which wrote here, has ended; its lock is taken over"]
     assert sorted(path.name for path in run.rglob("*")) == [".mine.part", "weights"]
 
 

@@ -158,7 +158,7 @@ def test_numbers_that_are_not_finite_are_refused(values, gain, sentence):
 )
 def test_what_a_decoder_tells_must_fit_together(changes):
     told, gains = fired([[([1, 2], [0], 0)], [([3], [0], 0)]], 1)
-    with pytest.raises(InputError, match="segment 4 and after: what the decoder tells does not fit together"):
+    with pytest.raises(InputError, match="segment 4 and after: the decoder's arrays do not fit together"):
         recorded(told._replace(**changes), gains, Keys(), Seen(9), first=4)
 
 

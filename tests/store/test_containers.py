@@ -65,6 +65,9 @@ def test_containers_agree_with_themselves(given_records, data):
         for wrong in (len(whole), -len(whole) - 1):
             with pytest.raises(IndexError):
                 whole[wrong]
+        for wrong in ("1", 1.0, None):
+            with pytest.raises(TypeError, match="an index is a number, a slice, or a list of numbers"):
+                whole[wrong]
         chosen = data.draw(st.lists(st.integers(0, len(whole) - 1), max_size=3))
         marks = np.isin(np.arange(len(whole)), chosen)
         for index, expected in (
@@ -172,6 +175,10 @@ def test_frames_that_cannot_be_lists(frame, options, sentence):
         (lambda: References.from_records([{"id": "7", "refs": "one"}]), "record 0: refs is not a list of strings"),
         (lambda: Candidates.from_records("dev.jsonl"), "records are a list of dicts.*use load_nbest"),
         (lambda: Weights.from_dict({"LM": math.nan}), "the weight of 'LM' is nan; expected a finite number"),
+        (lambda: Weights.from_dict({"LM": "much"}), "the weight of 'LM' is 'much'; expected a finite number"),
+        (lambda: Weights.from_dict({"LM": None}), "the weight of 'LM' is None; expected a finite number"),
+        (lambda: Weights.from_dict({1: 2.0}), "the name of a feature is 1; expected a string"),
+        (lambda: Weights.from_dict([1.0]), "weights by name are a list; give a dict, such as"),
     ],
 )
 def test_what_would_be_read_letter_by_letter_is_refused(make, sentence):

@@ -9,7 +9,7 @@ import pytest
 from problems import toy
 
 import rampion
-from rampion.errors import InputError
+from rampion.errors import InputError, RecipeError
 from rampion.training.decoders import FixedLists
 
 
@@ -43,6 +43,8 @@ def test_one_reference_of_a_dict_may_be_a_string():
         (lambda lists, _: (7, None), "lists are a int with a int in it"),
         (lambda lists, _: (lists, ["one"] * len(lists)), "references of segment 0 .* are 'one'; give a list"),
         (lambda lists, _: (lists, "dev.ref"), "references are the string 'dev.ref'; .*use load_references"),
+        (lambda lists, _: (lists, b"dev"), "references are a bytes; give a list of strings"),
+        (lambda lists, _: (lists, 5), r"references are a int; give a list of strings for every segment"),
         (lambda lists, _: (lists, {"x": ["one"]}), "segment .* of the lists has no references"),
         (lambda lists, refs: (lists, refs[:3]), "60 segments of candidates but 3 of references"),
         (lambda lists, _: (lists, None), "BLEU needs references; .*metric='metric:NAME'"),
@@ -54,9 +56,24 @@ def test_what_would_be_read_letter_by_letter_is_refused(arguments, sentence):
         rampion.tune(*arguments(lists, references))
 
 
-def test_segments_of_a_decoder_are_no_string():
-    with pytest.raises(InputError, match="segments are the string 'a b'; give a list of strings"):
-        rampion.train(FixedLists(toy()[0]), "a b", [["x"]], start={"LM": 1.0})
+def test_a_decoder_decodes_and_its_segments_are_strings():
+    for segments, found in (("a b", "the string 'a b'"), (Path("a.txt"), "the string 'a.txt'"), (5, "a int")):
+        with pytest.raises(InputError, match=f"segments are {found}; give a list of strings"):
+            rampion.train(FixedLists(toy()[0]), segments, [["x"]], start={"LM": 1.0})
+    with pytest.raises(InputError, match=r"the decoder is a str; give an object with decode\(segments, weights, k\)"):
+        rampion.train("decoder", ["a b"], [["x"]], start={"LM": 1.0})
+
+
+def test_weights_to_choose_by_may_be_a_dict():
+    lists, _ = toy()
+    weights = rampion.Weights.from_dict(dict.fromkeys(lists.features, 0.5))
+    assert rampion.pick(lists, dict(weights)).tolist() == rampion.pick(lists, weights).tolist()
+    assert rampion.rerank(lists, dict(weights)).to_records() == rampion.rerank(lists, weights).to_records()
+    for choose in (rampion.pick, rampion.rerank):
+        with pytest.raises(InputError, match="weights by name are a list; give a dict"):
+            choose(lists, [1.0])
+        with pytest.raises(InputError, match=r"lists are a str; give Candidates, as rampion\.load_nbest reads them"):
+            choose("dev.nbest", weights)
 
 
 def test_a_metric_scores_strings():
@@ -65,13 +82,17 @@ def test_a_metric_scores_strings():
         assert one == metric.score(("a b c d", "e f"), [["a b c x"], ["e f"]])
         assert one == metric.score(rampion.Texts.from_strings(["a b c d", "e f"]), [["a b c x"], ["e f"]])
     for hypotheses, references, sentence in (
-        ("a b", ["a b"], "hypotheses and references are one string"),
-        (["a b"], "a b", "hypotheses and references are one string"),
+        ("a b", ["a b"], "the hypotheses are a str; give a list with one string for each segment"),
+        (["a b"], "a b", "the references are a str; give a list"),
+        ({"a": 1}, ["a"], "the hypotheses are a dict; give a list"),
+        (["a"], None, "the references are a NoneType; give a list"),
         ([["a"]], [["a"]], "hypothesis 0 .* is .*; expected a string"),
         (["a", "b"], ["a"], "2 segments of candidates but 1 of references"),
     ):
         with pytest.raises(InputError, match=sentence):
             rampion.metric("bleu").score(hypotheses, references)
+    with pytest.raises(RecipeError, match=r"the metric is 3; give its name, one of bleu, chrf"):
+        rampion.metric(3)
     with pytest.raises(InputError, match="the metric column 'comet' comes with candidates"):
         rampion.metric("metric:comet").score(["a"], ["a"])
 

@@ -217,7 +217,7 @@ def test_killed_and_interrupted(folder, monkeypatch):
             process.send_signal(how)
             _, err = process.communicate()
     taken, said = err.decode().splitlines()
-    assert taken.endswith("which wrote here, is gone; its lock is taken over")
+    assert taken.endswith("which wrote here, has ended; its lock is taken over")
     assert (process.returncode, said) == (130, "rampion: interrupted; files that stood before are whole")
     good(*arguments(folder, "--out", folder / "run", "--resume"))
     assert kept(folder / "run") == kept(folder / "whole")
@@ -264,7 +264,7 @@ def test_a_run_is_not_overwritten_but_goes_on_with_more_iterations(folder):
     code, _, err = rampion(*arguments(folder, "--out", folder / "run"))
     assert (code, err) == (
         2,
-        f"rampion: {folder}/run: holds a run already; go on with it (--resume), "
+        f"rampion: {folder}/run: holds a run already; continue it (--resume), "
         "overwrite it (--force), or name another folder\n",
     )
     good(*arguments(folder, "--out", folder / "run", "--resume"))

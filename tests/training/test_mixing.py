@@ -383,8 +383,8 @@ def test_a_start_of_other_features_is_refused_by_a_worker(tmp_path, monkeypatch)
     ("change", "sentence"),
     [
         ({"values": np.zeros(3, np.float32)}, "its array values has 3 numbers, expected"),
-        ({"own": np.zeros(3)}, "is no answer to what was asked"),
-        ({"places": np.array([1 << 30], np.uint32), "values": np.zeros(1, np.float32)}, "is no answer"),
+        ({"own": np.zeros(3)}, "does not fit the task"),
+        ({"places": np.array([1 << 30], np.uint32), "values": np.zeros(1, np.float32)}, "does not fit the task"),
         ({"met": None}, "its array met is missing"),
     ],
 )

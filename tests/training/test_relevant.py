@@ -399,7 +399,7 @@ def test_a_folder_that_cannot_be(tmp_path):
 def test_a_run_is_not_begun_twice(straight, tmp_path):
     with pytest.raises(
         InputError,
-        match=r"holds a run already; go on with it \(--resume\), overwrite it \(--force\), or name another folder",
+        match=r"holds a run already; continue it \(--resume\), overwrite it \(--force\), or name another folder",
     ):
         run(straight(QUICK))
     with pytest.raises(InputError, match="holds no run; name a folder that rampion train has written"):

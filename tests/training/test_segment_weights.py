@@ -138,7 +138,7 @@ def test_some_segments_keep_their_weights():
 
 
 def test_shards_refuse_weights():
-    with pytest.raises(RecipeError, match="shards do not know the weights of segments"):
+    with pytest.raises(RecipeError, match="shards do not support weights of segments"):
         tune(weighted(records(8), range(12)), recipe="risk", metric=METRIC, shards=2)
 
 

@@ -262,13 +262,13 @@ def test_what_does_not_fit_is_refused():
     for shards in (None, 1):
         with pytest.raises(RecipeError, match=r"an executor takes shards of the lists; cut them into 2 or more"):
             tuned(store, shards=shards, executor="local")
-    with pytest.raises(RecipeError, match="the executor local,size=5: shards say how much a task has; leave size= out"):
+    with pytest.raises(RecipeError, match="the shards set the size of a task; leave size= out"):
         tuned(store, shards=2, executor="local,size=5")
     batch, at = batch_of(store), np.zeros(22)
     with sharded(batch, 2) as parts:
         with pytest.raises(RecipeError, match="Contrast cannot be learnt by shards; Risk and ExpectedBleu can"):
             parts.gradient(LOSSES["ramp3"], at)
-        with pytest.raises(RecipeError, match="lists in shards answer with gradients of Risk or ExpectedBleu"):
+        with pytest.raises(RecipeError, match="lists in shards serve only the gradients of Risk and ExpectedBleu"):
             Growth(()).solve(ExpectedBleu(), parts, at, at)
         assert parts.scores(at).shape == (45,)
 
