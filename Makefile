@@ -55,6 +55,10 @@ check: .venv/installed .venv/checkers
 	$(BIN)/ruff check .
 	PATH=$(BIN):$$PATH cython-lint rampion decoder
 	$(BIN)/codespell
+	$(BIN)/zizmor --offline --quiet .github
+	$(BIN)/check-jsonschema -q --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema -q --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/[!c]*.yml
+	$(BIN)/check-jsonschema -q --builtin-schema vendor.dependabot .github/dependabot.yml
 	cd tests && ../$(BIN)/mypy --config-file ../pyproject.toml
 	cd tests && ../$(BIN)/mypy --config-file ../pyproject.toml --platform win32 --cache-dir .mypy_cache/win32
 

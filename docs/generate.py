@@ -292,6 +292,8 @@ def printed(command: str, folder: Path) -> str:
     words = shlex.split(command)
     if words[0] == "rampion":
         words[:1] = [sys.executable, "-P", "-m", "rampion"]
+    elif ">" in words:
+        words = ["sh", "-c", command]  # what stands before or after commands of ours
     usual = {name: value for name, value in os.environ.items() if name != "RAMPION_KERNELS"}  # plain ones say so
     environment = usual | {"PYTHONPATH": str(Path(rampion.__path__[0]).parent), "NO_COLOR": "1"}
     environment["PATH"] = f"{shim().name}{os.pathsep}{os.environ['PATH']}"

@@ -33,9 +33,11 @@ PAGES = {  # every page of docs/ and docs/site/, and where it stands, in this or
         *("notebook-translations", "demo"),
     ),
     "how-to": (
-        *("install", "tuning-lists", "features", "compare", "coming-from", "tune-a-decoder", "decoder"),
+        *("install", "tuning-lists", "features", "compare", "tune-a-decoder", "decoder"),
         *("expected-bleu", "relevant-sets"),
         *("reproduce", "report", "scaling", "add-a-loss", "profiling"),
+        *("coming-from", "from-moses", "from-cdec", "from-travatar", "from-phrasal", "from-qaware-decode"),
+        *("from-fairseq", "from-lightgbm"),
     ),
     "reference": ("api", "commands", "formats", "reliability", "security", "contributing"),
     "explanation": ("mathematics", "algorithms", "architecture"),
@@ -142,7 +144,7 @@ def walk(command: object, name: str = "") -> Iterator[tuple[str, typer.core.Type
 
 
 def front() -> str:
-    """The front page with the first commands and results of the README, which its tests run."""
+    """The front page with the first commands and results of the README, which its tests run, and its picture."""
     page, shown = (path.read_text("utf-8") for path in (HERE / "index.md", ROOT / "README.md"))
     block = re.search(r"^```console\n.*?^```\n", shown, re.MULTILINE | re.DOTALL)
     if block is None:
@@ -164,9 +166,11 @@ def stage(folder: Path) -> None:
     (folder / "commands.md").write_text(commands(), "utf-8")
     for quadrant, (title, sentence) in QUADRANTS.items():
         listed = "\n".join(PAGES[quadrant])
-        (folder / f"{quadrant}.md").write_text(f"# {title}\n\n{sentence}\n\n```{{toctree}}\n{listed}\n```\n", "utf-8")
+        tree = f"```{{toctree}}\n:maxdepth: 1\n\n{listed}\n```\n"
+        (folder / f"{quadrant}.md").write_text(f"# {title}\n\n{sentence}\n\n{tree}", "utf-8")
     (folder / "_static").mkdir(exist_ok=True)
     figures.draw(folder / "_static")
+    shutil.copy(ROOT / "docs/samples.svg", folder / "_static")
 
 
 def main() -> None:
