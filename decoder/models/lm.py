@@ -104,8 +104,14 @@ class Lm:
 
     @property
     def fingerprint(self) -> str:
-        """Changes with the model, but not with where it stands."""
-        return fingerprint(*self.table[1:], *self.vocabulary.texts().arrays)
+        """Changes with the model, but not with its file or its form.
+
+        The slot of an n-gram, and so its key, depends on the order of entering. Of the n-grams only their number counts
+        here, and the sums of the bits of their probabilities and backoffs, which no order changes.
+        """
+        sums = [self.table.grams[name].view(np.uint32).sum(dtype=np.uint64) for name in ("prob", "backoff")]
+        told = np.array([self.order, len(self), *sums], np.uint64)
+        return fingerprint(told, self.table.unigrams, *self.vocabulary.texts().arrays)
 
     def __len__(self) -> int:
         """The number of n-grams of all orders."""

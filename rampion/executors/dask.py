@@ -89,6 +89,7 @@ class Cluster:
                 f"{self.address}: no scheduler answers there ({' '.join(str(error).split())[:200]}); start one "
                 "(dask scheduler), or correct the address"
             ) from error
+        self.scheduler = self._scheduler()
         self.client.subscribe_topic(self.topic, self._answered)
         self.client.subscribe_topic("all", self._changed)
         for name, facts in self.client.scheduler_info()["workers"].items():
@@ -106,10 +107,13 @@ class Cluster:
         self.sent[worker, task.name] = future
 
     def receive(self, seconds: float) -> list[Event]:
-        events = drained(self.events, seconds)
-        if self.own and time.monotonic() - self.looked > LOOK:
-            self._revive()
-        if self.client.status != "running":
+        events, gone = drained(self.events, seconds), False
+        if time.monotonic() - self.looked > LOOK:
+            self.looked = time.monotonic()
+            gone = self._scheduler() != self.scheduler  # Dask connects to a new one at the same address by itself
+            if self.own:
+                self._revive()
+        if gone or self.client.status != "running":
             raise InputError(
                 f"the scheduler {self.address or ''} is gone; start it again and go on: what is done is kept"
             )
@@ -185,7 +189,6 @@ class Cluster:
 
     def _revive(self) -> None:
         """Replace workers that Dask's nannies no longer restart, because they were killed while they started."""
-        self.looked = time.monotonic()
         alive = self.client.scheduler_info()["workers"].keys()
         if len(alive) >= self.workers:
             self.whole = time.monotonic()
@@ -195,6 +198,10 @@ class Cluster:
                     self.own.worker_spec.pop(name, None)
             self.own.scale(self.workers)
             self.whole = time.monotonic()
+
+    def _scheduler(self) -> str:
+        """The name that the scheduler has drawn for itself; a new one knows nothing of what the old one was sent."""
+        return str(self.client.scheduler_info().get("id"))
 
     def _restart(self, worker: str) -> None:
         with suppress(Exception):  # the worker may be gone by now

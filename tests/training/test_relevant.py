@@ -21,6 +21,7 @@ from rampion.errors import InputError, RecipeError, StoreError, TuningError
 from rampion.formats import container
 from rampion.metrics import metric as named
 from rampion.runs.folder import RunFolder
+from rampion.runs.lock import owned
 from rampion.runs.sets_run import SetRun
 from rampion.sets.files import TRUTHS, Sets
 from rampion.sets.records import Keyed
@@ -44,9 +45,10 @@ DENSE = RECIPES["costmargin-dense"].set(iterations=4, epochs=5, rate=0.02, text=
 def run(folder: Path, recipe: Recipe = QUICK, resume: bool = False, decoder=None, lines=TEXT, **options) -> SetRun:
     decoder = decoder or FakeDecoder()
     asked = recipe.settings(), [], {"corpus": lines.fingerprint, "decoder": decoder.fingerprint}
-    one = SetRun.resume(folder, *asked, free=FREE) if resume else SetRun.begin(folder, *asked)
     options = {"fixed": {} if recipe.policy.learn == "real" else FIXED} | options
-    train(recipe, decoder, lines, one, **options)
+    with owned(folder):
+        one = SetRun.resume(folder, *asked, free=FREE) if resume else SetRun.begin(folder, *asked)
+        train(recipe, decoder, lines, one, **options)
     return one
 
 
@@ -320,7 +322,8 @@ def test_killed_twenty_times_it_ends_in_the_same_bits(straight, tmp_path):
         os.kill(pid, signal.SIGKILL)
         kills += os.WIFSIGNALED(os.waitpid(pid, 0)[1])
         if (folder / "events.jsonl").exists() and '"iteration": 6' in (folder / "events.jsonl").read_text():
-            SetRun.resume(folder, recipe.settings(), [], {}, free=FREE)
+            with owned(folder):  # removes what the kill has left half-written
+                SetRun.resume(folder, recipe.settings(), [], {}, free=FREE)
             assert bits(folder) == wanted
             shutil.rmtree(folder)
     run(folder, recipe, resume=True)
