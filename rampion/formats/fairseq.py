@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from rampion.formats.files import FilePath, Skipped, lines
-from rampion.store.records import WrongError
+from rampion.store.readings import WrongError
 
 _LINE = re.compile(r"([STHDP])-(\d+)\t(.*)")
 _FIRST = re.compile(rb"^[STHDP]-\d+\t", re.MULTILINE)

@@ -10,7 +10,7 @@ from typing import Any
 from rampion.errors import InputError
 from rampion.formats import htk, kaldi
 from rampion.formats.files import FilePath
-from rampion.store.records import WrongError
+from rampion.store.readings import WrongError
 
 _TEXTS = "words_text", "text", "words.txt"
 _COSTS = re.compile(r"(.*[._])?(cost|score|acwt|lmwt)([._].*)?|acwt|lmwt\..*")

@@ -8,7 +8,8 @@ from typing import Any
 
 from rampion.errors import FormatError, InputError
 from rampion.formats.files import FilePath, Skipped, lines, replacing, shown
-from rampion.store.records import WrongError, records_of
+from rampion.store.readings import WrongError
+from rampion.store.records import records_of
 from rampion.store.rows import Rows
 from rampion.store.text import References, Texts
 

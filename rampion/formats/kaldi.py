@@ -8,7 +8,7 @@ from typing import Any
 
 from rampion.errors import FormatError
 from rampion.formats.files import FilePath, Skipped, lines, shown
-from rampion.store.records import WrongError
+from rampion.store.readings import WrongError
 
 _NAME = re.compile(r"(.+)-([1-9][0-9]{0,8})")
 

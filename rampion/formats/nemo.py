@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from rampion.formats.files import FilePath, Skipped, line_blocks, not_utf8
-from rampion.store.records import WrongError
+from rampion.store.readings import WrongError
 
 _LINE = re.compile(rb"([^\t\n]*)\t\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*")
 

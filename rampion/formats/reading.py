@@ -15,7 +15,8 @@ from rampion.formats.files import FilePath, Remark, Skipped, shown
 from rampion.store import gaps
 from rampion.store.columns import Columns
 from rampion.store.names import Labels
-from rampion.store.records import Builder, WrongError
+from rampion.store.readings import WrongError
+from rampion.store.records import Builder
 from rampion.store.rows import Rows
 
 _RUN = 10_000  # candidates that make a run of rows

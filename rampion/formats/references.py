@@ -11,7 +11,8 @@ from rampion.errors import FormatError, InputError
 from rampion.formats import tables
 from rampion.formats.files import BOM, FilePath, head, lines, replacing, shown
 from rampion.formats.jsonl import parsed
-from rampion.store.records import WrongError, references_in, segment_id
+from rampion.store.readings import WrongError
+from rampion.store.records import references_in, segment_id
 from rampion.store.text import References, Texts
 
 _NUMBER = re.compile(r"\d{1,18}")

@@ -9,7 +9,7 @@ from typing import Any
 from rampion.errors import FormatError
 from rampion.formats import jsonl
 from rampion.formats.files import FilePath, head, lines, shown
-from rampion.store.records import WrongError, finite, plain_text
+from rampion.store.readings import WrongError, finite, plain_text
 
 _COMET = re.compile(r".*\tSegment \d+\tscore: (\S+)")
 _KEYS = "score", "value", "COMET"

@@ -10,7 +10,7 @@ from typing import Any
 from rampion.errors import FormatError, InputError
 from rampion.formats.files import LONGEST_LINE, FilePath, Skipped, line_blocks, not_utf8, shown
 from rampion.store.columns import GUESSED, PLAIN, Columns
-from rampion.store.records import WrongError
+from rampion.store.readings import WrongError
 
 PARQUET = b"PAR1"
 _DELIMITERS = "\t", ",", ";"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from rampion.formats.files import FilePath, Skipped, lines
-from rampion.store.records import WrongError
+from rampion.store.readings import WrongError
 
 
 def recognises(head: bytes) -> bool:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
@@ -15,29 +13,14 @@ from numpy.typing import NDArray
 
 from rampion.arrays import ends, span_of_each, taken
 from rampion.errors import InputError, meant
-from rampion.store import gaps, shapes
+from rampion.store import gaps, readings, shapes
 from rampion.store.coded import Coded
 from rampion.store.columns import GUESSED, INDEX, OPTIONAL, Columns
 from rampion.store.groups import grouped, groups_of
 from rampion.store.names import Labels, Names
+from rampion.store.readings import WrongError
 from rampion.store.rows import Rows
 from rampion.store.text import Texts
-
-MISSING = {"", "na", "n/a", "nan", "null", "none"}  # cells of a table that stand for a missing value
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|infinity)", re.IGNORECASE)
-_ODD = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?|[+-]?\d+([.,]\d+)?\s*%")  # 0,5 and 50 %
-_WORDS = {"true": 1.0, "false": 0.0}
-_LABELS = _WORDS | {"yes": 1.0, "no": 0.0, "correct": 1.0, "incorrect": 0.0, "pass": 1.0, "fail": 0.0}  # of targets
-_EXACT = 2.0**53  # above it floats leave out whole numbers
-NUMBER, MISSED, OTHER = range(3)
-
-
-class WrongError(Exception):
-    """What is wrong with a record. The caller adds the place of the record, unless the error names an earlier one."""
-
-    def __init__(self, sentence: str, at: int | None = None) -> None:
-        super().__init__(sentence)
-        self.at = at
 
 
 class Read(NamedTuple):
@@ -100,7 +83,7 @@ def references_in(record: Mapping[str, Any]) -> list[str]:
     refs = record.get("refs", [])
     if not isinstance(refs, list):
         raise WrongError("refs is not a list of strings")
-    return [ref for ref in (string(ref, "refs").strip() for ref in refs) if ref]
+    return [ref for ref in (readings.string(ref, "refs").strip() for ref in refs) if ref]
 
 
 class Builder:
@@ -252,17 +235,19 @@ class Builder:
         elif self.flat and isinstance(cell, list) and name in ("feats", "features"):
             self._nested(one, name, cell, where)
         elif name in ("feats", "features") and not (isinstance(cell, str) and self.flat):
-            for label, value in _object(cell, where).items():
+            for label, value in readings.mapping(cell, where).items():
                 self._nested(one, label, value, f"{where}[{label!r}]")
         elif name == "metrics" and isinstance(cell, Mapping):
             for label, value in cell.items():
                 self.met.add(label)
-                one.metrics[string(label, where)] = _label(value, f"{where}[{label!r}]")
+                one.metrics[readings.string(label, where)] = readings.label(value, f"{where}[{label!r}]")
         elif name == "fields" and isinstance(cell, Mapping):
-            one.fields |= {string(label, where): string(value, where) for label, value in cell.items()}
+            one.fields |= {
+                readings.string(label, where): readings.string(value, where) for label, value in cell.items()
+            }
         else:
             if name in ("metrics", "fields") and not self.flat:
-                _object(cell, where)
+                readings.mapping(cell, where)
             self._open(one, name, cell, where)
 
     def _label_beside(self, name: str) -> str:
@@ -275,7 +260,7 @@ class Builder:
     def _group(self, one: _Candidate, name: str, cell: Any, where: str) -> None:
         """Keep the cell if it names the group of the segment."""
         if name == self.columns.grouping:
-            one.fields[name] = _shown(cell, where)
+            one.fields[name] = readings.shown(cell, where)
 
     def _nested(self, one: _Candidate, label: str, value: Any, where: str) -> None:
         """Add a feature, which may have several values, unless its name has another role."""
@@ -287,15 +272,15 @@ class Builder:
         numbers = value if isinstance(value, list) else (value,)
         first = self._first(label, len(numbers), where)
         one.slots += range(first, first + len(numbers))
-        one.values += [_number(item, where) for item in numbers]
+        one.values += [readings.number(item, where) for item in numbers]
 
     def _open(self, one: _Candidate, name: str, cell: Any, where: str) -> None:
         """Add a cell of a column without a role: a feature if the column holds numbers."""
-        kind, (found, value) = self._kind(name), _read(cell)
-        if found == OTHER or (isinstance(cell, str) and not self.flat):
+        kind, (found, value) = self._kind(name), readings.read(cell)
+        if found == readings.OTHER or (isinstance(cell, str) and not self.flat):
             kind.add(cell, self.at)
             return
-        kind.numbers += found == NUMBER
+        kind.numbers += found == readings.NUMBER
         if self.columns.features and name not in self.columns.features:
             return
         if math.isinf(value) and value > 0:
@@ -310,42 +295,42 @@ class Builder:
         """Add a cell of a column with a role."""
         match role:
             case "id":
-                one.identity = identifier(cell, where)
+                one.identity = readings.identifier(cell, where)
             case "text":
-                one.text = _text(cell, where)
+                one.text = readings.text(cell, where)
                 if not one.text.strip():
                     one.text = ""
             case "source" | "group" | "keep":
-                one.fields[name if role == "keep" else role] = _shown(cell, where)
+                one.fields[name if role == "keep" else role] = readings.shown(cell, where)
             case "weight":
-                one.fields["weight"] = _weight(cell, where)
+                one.fields["weight"] = readings.weight(cell, where)
             case "score":
-                one.score = finite(cell, where)
+                one.score = readings.finite(cell, where)
             case "note":
-                one.note = string(cell, where)
+                one.note = readings.string(cell, where)
             case "target":
-                one.metrics[name] = _label(cell, where)
+                one.metrics[name] = readings.label(cell, where)
             case "refs":
                 refs = cell if isinstance(cell, list) else [] if cell is None else [cell]
-                one.refs += [ref for ref in (plain_text(ref, where).strip() for ref in refs) if ref]
+                one.refs += [ref for ref in (readings.plain_text(ref, where).strip() for ref in refs) if ref]
             case "indicators":
-                if shown := _shown(cell, where):
+                if shown := readings.shown(cell, where):
                     one.slots.append(self._first(f"{name}={shown}", 1, where, indicator=True))
                     one.values.append(1.0)
                     one.fields[name] = shown
             case "features" if isinstance(cell, Mapping):
                 for label, value in cell.items():
-                    self._nested(one, f"{name}.{string(label, where)}", value, f"{where}[{label!r}]")
+                    self._nested(one, f"{name}.{readings.string(label, where)}", value, f"{where}[{label!r}]")
             case "features" if isinstance(cell, list):
                 self._nested(one, name, cell, where)
             case "features":
                 one.slots.append(self._first(name, 1, where))
-                one.values.append(_number(cell, where, words=True))
+                one.values.append(readings.number(cell, where, words=True))
 
     def _first(self, name: str, size: int, where: str, indicator: bool = False) -> int:
         """The id of the label's first value."""
         if name not in self.known:
-            if not string(name, where) or name.startswith(Labels.METRIC) or size == 0:
+            if not readings.string(name, where) or name.startswith(Labels.METRIC) or size == 0:
                 raise WrongError(f"{where} is no feature: a name (not metric:…) and at least one value are expected")
             self.known[name] = len(self.local), size
             self.local += [(name, place) for place in range(size)]
@@ -512,7 +497,7 @@ class Builder:
             if kind.numbers:
                 cells = kind.numbers + kind.others
                 yield name, f"not used: {name}, since {kind.others} of {cells} cells are no numbers ({kind.shown})"
-            elif isinstance(kind.first, Mapping | list) and self.flat and _holds_numbers(kind.first):
+            elif isinstance(kind.first, Mapping | list) and self.flat and readings.holds_numbers(kind.first):
                 held = f"not used: {name}, which holds {str(kind.first)[:40]!r}"
                 yield name, f"{held} (as features: --columns features={name})"
 
@@ -545,7 +530,7 @@ class _Kind:
         if not self.others:
             self.first, self.at = cell, at
         self.others += 1
-        self.odd += isinstance(cell, str) and _ODD.fullmatch(cell.strip()) is not None
+        self.odd += isinstance(cell, str) and readings.ODD.fullmatch(cell.strip()) is not None
 
     @property
     def shown(self) -> str:
@@ -588,121 +573,7 @@ def segment_id(record: Any) -> str:
     identity = record.get("id") if isinstance(record, Mapping) else None
     if isinstance(identity, bool) or not isinstance(identity, int | str) or identity == "":
         raise WrongError('is not a record like {"id": "7", "hyps": [{"text": "…", "feats": {"LM": -3.5}}]}')
-    return string(str(identity), "id")
-
-
-def identifier(cell: Any, where: str) -> str:
-    """The name of a segment: a string, or a whole number, which data frames may keep as a float."""
-    if isinstance(cell, float) and cell.is_integer():
-        if abs(cell) > _EXACT:
-            raise WrongError(f"{where} is {cell!r}: a float keeps 15 digits of a name; write names as strings")
-        cell = int(cell)
-    if isinstance(cell, bool) or not isinstance(cell, int | str) or not str(cell).strip():
-        raise WrongError(f"{where} is {str(cell)[:60]!r}; the name of a segment is expected")
-    return string(str(cell).strip(), where)
-
-
-def _text(cell: Any, where: str) -> str:
-    """The text of a candidate."""
-    if cell is None or cell != cell:
-        raise WrongError(f'{where} is missing; a text is expected ("" if it is empty), or leave the candidate out')
-    return plain_text(cell, where)
-
-
-def _holds_numbers(cell: Any) -> bool:
-    """Whether an object or a list in a cell holds only numbers."""
-    values = cell.values() if isinstance(cell, Mapping) else cell
-    return bool(values) and all(not isinstance(value, str) and _read(value)[0] != OTHER for value in values)
-
-
-def plain_text(cell: Any, where: str) -> str:
-    """A text. A number, such as an answer, becomes a text."""
-    if isinstance(cell, int | float) and not isinstance(cell, bool) and cell == cell:
-        return f"{cell:.15g}" if isinstance(cell, float) else str(cell)
-    return string(cell, where)
-
-
-def string(value: Any, where: str) -> str:
-    """The value, which must be a string of Unicode characters."""
-    try:
-        value.encode()
-    except (AttributeError, UnicodeEncodeError) as error:
-        raise WrongError(f"{where} is not a string of Unicode characters") from error
-    return str(value)
-
-
-def _shown(cell: Any, where: str) -> str:
-    """A cell to keep, as a string."""
-    if isinstance(cell, str):
-        return string(cell, where)
-    return "" if cell is None else string(json.dumps(cell, ensure_ascii=False), where)
-
-
-def _read(cell: Any) -> tuple[int, float]:
-    """The number in a cell of a column without a role, if it is one."""
-    if isinstance(cell, str):
-        word = cell.strip().lower()
-        if word in MISSING:
-            return MISSED, math.nan
-        if word in _WORDS:
-            return NUMBER, _WORDS[word]
-        return (NUMBER, float(word)) if _NUMBER.fullmatch(word) else (OTHER, math.nan)
-    if cell is None:
-        return MISSED, math.nan
-    try:
-        value = OTHER if isinstance(cell, Mapping | list | tuple) else float(cell)
-    except (TypeError, ValueError, OverflowError):
-        return OTHER, math.nan
-    if isinstance(cell, Mapping | list | tuple):
-        return OTHER, math.nan
-    return (MISSED if math.isnan(value) else NUMBER), value
-
-
-def _number(value: Any, where: str, words: bool = False) -> float:
-    """A number, NaN if it is missing (null, NaN), or negative infinity. Only cells of tables may be words."""
-    found, number = _read(value)
-    if (
-        found == OTHER
-        or number == math.inf
-        or (isinstance(value, str) and not words)
-        or (isinstance(value, int) and not isinstance(value, bool) and math.isinf(number))
-    ):
-        raise WrongError(f"{where} is {str(value)[:60]!r}; a finite number is expected")
-    return number
-
-
-def finite(value: Any, where: str) -> float:
-    """A finite number, true or false; NaN if it is missing."""
-    found, number = _read(value)
-    if found == OTHER or math.isinf(number):
-        raise WrongError(f"{where} is {str(value)[:60]!r}; a finite number is expected")
-    return number
-
-
-def _label(cell: Any, where: str) -> float:
-    """A finite number, 1 or 0 for a word such as yes or no; NaN if it is missing."""
-    if isinstance(cell, str):
-        word = cell.strip().lower()
-        if word in _LABELS:
-            return _LABELS[word]
-        if _read(cell)[0] == OTHER:
-            raise WrongError(
-                f"{where} is {cell[:60]!r}; a finite number is expected, or one of the words {', '.join(_LABELS)}"
-            )
-    return finite(cell, where)
-
-
-def _weight(cell: Any, where: str) -> str:
-    weight = finite(cell, where)
-    if not weight >= 0:
-        raise WrongError(f"{where} is {str(cell)[:60]!r}; the weight of a segment is a number of 0 or more")
-    return repr(weight)
-
-
-def _object(value: Any, where: str) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        raise WrongError(f"{where} is not an object of names and numbers")
-    return value
+    return readings.string(str(identity), "id")
 
 
 def _listed(cells: Mapping[str, Any]) -> str:
