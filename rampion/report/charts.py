@@ -279,7 +279,7 @@ def axes(
         parts.append(tag("text", short(value), x=across(value), y=bottom + 18, text_anchor="middle"))
     parts.append(tag("line", x1=LEFT, x2=frame.right, y1=bottom, y2=bottom, class_="axis"))
     parts.append(tag("text", x, x=(LEFT + frame.right) / 2, y=HEIGHT - 8, text_anchor="middle", class_="name"))
-    turned = f"translate(14 {(TOP + bottom) / 2}) rotate(-90)"
+    turned = f"translate(12 {(TOP + bottom) / 2}) rotate(-90)"
     parts.append(tag("text", y, transform=turned, text_anchor="middle", class_="name"))
     return parts
 

@@ -166,7 +166,7 @@ def _said(examples: Sequence[Results]) -> Section | None:
 
 
 def _example(one: Results, shown: bool) -> Markup:
-    rows = [["source", one["source"], ""], *(["reference", text, ""] for text in one["references"])]
+    rows = [["source", one["source"], ""], *(["reference", text, ""] for text in dict.fromkeys(one["references"]))]
     for name, said in one["said"].items():
         rows.append([LABELS[name], compared(said["text"], one["references"]), number(said["score"], 2)])
     caption = f"Sentence {one['segment']} of the test text, where RAMPION {one['why']}"

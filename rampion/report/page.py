@@ -79,7 +79,12 @@ def _figures(figures: Sequence[Figure]) -> Markup:
 
 def gained(gain: Mapping[str, float], p: float, over: str, places: int = 2) -> str:
     """The note of a gain: the gain, its interval, p, and what it is a gain over."""
-    return f"{number(gain['score'], places, sign=True)} {span(gain, places)} over {over}, p = {p:.4f}"
+    return f"{number(gain['score'], places, sign=True)} {span(gain, places)} over {over}, {certainty(p)}"
+
+
+def certainty(p: float) -> str:
+    """p on one line."""
+    return f"p\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{p:.4f}"
 
 
 def span(gain: Mapping[str, float], places: int = 2) -> str:

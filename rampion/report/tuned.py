@@ -10,7 +10,7 @@ from rampion.formats import weights as weight_files
 from rampion.report.charts import Line, chart, charts, interval
 from rampion.report.explorer import START, Judged, explorer, packed, worst
 from rampion.report.markup import Section, number, section, table, tag
-from rampion.report.page import Figure, Page, made, spent, weighing
+from rampion.report.page import Figure, Page, certainty, made, spent, weighing
 from rampion.runs.folder import RunFolder
 
 Event = Mapping[str, Any]
@@ -65,7 +65,7 @@ def _figures(done: Event, iterations: Sequence[Event]) -> list[Figure]:
         told = done["held"]
         scores = {line["name"]: line["score"] for line in told["lines"]}
         places = 2 if max(scores.values()) >= 2 else 4
-        sure = "" if told["p"] is None else f", p = {told['p']:.4f}"
+        sure = "" if told["p"] is None else f", {certainty(told['p'])}"
         labels = {told["best"]: told["best"], "tuned": "tuned, held out", "oracle": "oracle"}
         notes = {"tuned": f"{number(told['gain'], places, sign=True)} over {told['best']}{sure}"}
         found = [name for name in labels if name in scores]
@@ -123,6 +123,11 @@ def standings(done: Event, initial: bool = True) -> Section | None:
     return section("standing", "On the lists that were learnt from", table("Corpus scores", head, rows))
 
 
+def _gather(iterations: Sequence[Event]) -> bool:
+    """Whether the lists of earlier iterations are kept, so that their number tells something."""
+    return any(row.get("candidates", 0) > row.get("listed", 0) for row in iterations)
+
+
 def curves(rounds: Sequence[Event], iterations: Sequence[Event], metric: str) -> Section | None:
     """Charts of scores, loss and steps of all rounds, and of all iterations of a loop with a decoder."""
     x = "round of all iterations" if any(row["iteration"] > 1 for row in rounds) else "round"
@@ -131,7 +136,7 @@ def curves(rounds: Sequence[Event], iterations: Sequence[Event], metric: str) ->
         return Line(label, [(n, row[name]) for n, row in enumerate(rows, 1) if row.get(name) is not None])
 
     told = {"decoded": "first in the lists", "learnt": "after learning", "dev": "dev, decoded"}
-    counts = {"listed": "listed", "candidates": "learnt from"}
+    counts = {"listed": "listed", "candidates": "learnt from"} if _gather(iterations) else {}
     scores = [line("score", "tuning"), line("dev", "held out")]
     drawn = charts(
         chart(f"{metric} of every decoding", [line(*pair, iterations) for pair in told.items()], "iteration", metric),

@@ -79,7 +79,7 @@ def test_the_page_says_the_same(runs):
     assert all(row["feature"] in page for row in found["moved"])
     choices = found["choices"]
     assert f"{choices['gain']:+.2f} [{choices['low']:+.2f}, {choices['high']:+.2f}] over".replace("-", MINUS) in page
-    assert f"p = {choices['p']:.4f}" in page
+    assert f"p = {choices['p']:.4f}" in page.replace("\N{NO-BREAK SPACE}", " ")
 
 
 def test_what_is_no_run_is_refused(runs):

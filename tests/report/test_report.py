@@ -51,7 +51,9 @@ def shown(run):
 def test_the_first_screen_says_what_was_gained_over_what_and_how_sure_that_is():
     note = gained({"score": 3.69, "low": -0.001, "high": 4.81}, 0.0123, "MERT")
     html = Page("", "", [Figure("tuned", "63.1", note)], [])
-    assert "<dd>63.1</dd><dd>+3.69 [+0.00, +4.81] over MERT, p = 0.0123</dd>" in html.html()
+    assert "<dd>63.1</dd><dd>+3.69 [+0.00, +4.81] over MERT, p = 0.0123</dd>" in html.html().replace(
+        "\N{NO-BREAK SPACE}", " "
+    )
 
 
 def judged_of(run: Path, weights: dict[str, np.ndarray] | None = None) -> Judged:
