@@ -6,24 +6,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from twins import both, same_bits
+from twins import both, same_bits, tokens
 
 from rampion.metrics.consensus import Room
-from rampion.metrics.tokens import Tokens, totals
+from rampion.metrics.tokens import totals
 
 IDS = st.one_of(st.integers(0, 3), st.sampled_from([2**31 - 1, 2**31, 2**32 - 1]))
 TEXTS = st.lists(st.lists(IDS, max_size=14), max_size=7)
 LISTS = st.lists(TEXTS, min_size=1, max_size=4)
 WEIGHTS = st.integers(0, 2**32).map(np.random.default_rng)
-
-
-def tokens(segments):
-    texts = [text for segment in segments for text in segment]
-    return Tokens(
-        np.array([token for text in texts for token in text], np.uint32),
-        np.cumsum([0, *map(len, texts)], dtype=np.int64),
-        np.cumsum([0, *map(len, segments)], dtype=np.int64),
-    )
 
 
 def room(layers, orders, few=False):

@@ -7,22 +7,14 @@ import inspect
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from twins import tokens
 
 from rampion._core import ngrams as core
 from rampion._reference import ngrams as reference
-from rampion.metrics.tokens import Tokens, empty_table
+from rampion.metrics.tokens import empty_table
 
 IDS = st.one_of(st.integers(0, 3), st.sampled_from([2**31 - 1, 2**31, 2**32 - 1]))
 TEXTS = st.lists(st.lists(IDS, max_size=12), max_size=4)
-
-
-def tokens(segments):
-    texts = [text for segment in segments for text in segment]
-    return Tokens(
-        np.array([token for text in texts for token in text], np.uint32),
-        np.cumsum([0, *map(len, texts)], dtype=np.int64),
-        np.cumsum([0, *map(len, segments)], dtype=np.int64),
-    )
 
 
 def run(module, segments, order):

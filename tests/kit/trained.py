@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from command import good, rampion
 from rampion.decoder.text.language import Language
@@ -26,6 +28,13 @@ def done(corpus):
 def train(corpus, out, *more):
     """A run that shares what was prepared."""
     return rampion("train", corpus, "--out", out, "--system", corpus.parent / "done" / "system", *SETTINGS, *more)
+
+
+def bits(run):
+    """All that a run has found, but for times."""
+    events = [json.loads(line) for line in (run / "events.jsonl").read_text().splitlines()]
+    told = [{key: value for key, value in one.items() if key not in ("seconds", "memory", "cores")} for one in events]
+    return files(run) | {"events": json.dumps(told).encode()}
 
 
 def files(run):

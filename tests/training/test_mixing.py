@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from fake import FakeDecoder, text
+from trained import bits
 
 from rampion.errors import InputError, StoreError, TuningError
 from rampion.executors import Coordinator, Patience, Task, Workspace
@@ -51,14 +52,6 @@ def run(folder: Path, recipe: Recipe, resume: bool = False, **options) -> SetRun
     fixed = {"Odd": 0.25} if recipe.policy.learn == "both" else {"Right": 0.1, "Odd": 0.0}
     train(recipe, decoder, TEXT, one, **{"fixed": {} if recipe.policy.learn == "real" else fixed} | options)
     return one
-
-
-def bits(folder: Path) -> dict[str, bytes]:
-    """All that a run has found, but for times."""
-    files = {path.name: path.read_bytes() for part in ("sets", "weights") for path in (folder / part).iterdir()}
-    events = [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
-    told = [{key: value for key, value in one.items() if key not in ("seconds", "memory", "cores")} for one in events]
-    return files | {"events": json.dumps(told).encode()}
 
 
 @pytest.fixture(scope="module")

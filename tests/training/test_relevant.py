@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import resource
@@ -16,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from fake import FakeDecoder, text
+from trained import bits
 
 from rampion.errors import InputError, RecipeError, StoreError, TuningError
 from rampion.formats import container
@@ -50,14 +50,6 @@ def run(folder: Path, recipe: Recipe = QUICK, resume: bool = False, decoder=None
         one = SetRun.resume(folder, *asked, free=FREE) if resume else SetRun.begin(folder, *asked)
         train(recipe, decoder, lines, one, **options)
     return one
-
-
-def bits(folder: Path) -> dict[str, bytes]:
-    """All that a run has found, but for times."""
-    files = {path.name: path.read_bytes() for part in ("sets", "weights") for path in (folder / part).iterdir()}
-    events = [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
-    told = [{key: value for key, value in one.items() if key not in ("seconds", "memory", "cores")} for one in events]
-    return files | {"events": json.dumps(told).encode()}
 
 
 @pytest.fixture(scope="module")
