@@ -1,4 +1,4 @@
-"""Systems on the same segments compared with the first of them: scores, differences, and how sure those are (S12)."""
+"""Comparison of systems on the same segments with the first one: scores, differences and their significance (S12)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ System = Sequence[str] | Mapping[str, float] | None
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A system beside the first one.
+    """A system compared with the first one.
 
     Parameters
     ----------
@@ -39,9 +39,9 @@ class Compared:
     low, high : float
         The 95 % interval of the score.
     difference : float or None
-        How much it scores above the first system; None for that one itself.
+        Its score minus that of the first system; None for the first one.
     p : float or None
-        How likely chance is to make such a difference: two-sided, never 0.
+        The two-sided p-value of the difference; never 0.
 
     Examples
     --------
@@ -59,14 +59,14 @@ class Compared:
 
 
 class Comparison(Mapping[str, Compared]):
-    """What `compare` found: a mapping from the names of systems, which prints as a table.
+    """The result of `compare`: a mapping from the names of systems, which prints as a table.
 
     Parameters
     ----------
     metric : str
         The name of the metric.
     signature : str
-        How the scores came about, as sacrebleu writes it.
+        The settings behind the scores, as sacrebleu writes them.
     test : str
         The test: "ar" or "bs".
     systems : sequence of Compared
@@ -128,15 +128,15 @@ def compare(
     Parameters
     ----------
     systems : mapping of str to output or weights
-        By name, the baseline first: the output of a system, a string a segment; or weights to choose from `lists` by;
-        or None, which takes what `lists` have first. A list of those stands for several runs of a system, such as
-        other seeds of its optimiser; all systems need the same number of runs.
+        By name, the baseline first: the output of a system, a string a segment; or weights that choose from `lists`;
+        or None for the first candidates of `lists`. A list of outputs or weights stands for several runs of a system,
+        such as other seeds of its optimiser; all systems need the same number of runs.
     references : References, iterable of str or list of str, or dict, optional
         The references of every segment. A metric column needs none.
     metric : str or Metric
         The metric; "metric:NAME" for a metric column of `lists`.
     lists : Candidates, optional
-        What weights choose from.
+        The lists that weights choose from.
     test : {"ar", "bs"}
         Approximate randomisation, or the paired bootstrap.
     trials : int

@@ -1,4 +1,4 @@
-"""What differs between two runs, as figures."""
+"""The differences between two runs, as figures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Value = str | int | float | bool | None
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """A feature and what it weighs in either run."""
+    """A feature and its weights in both runs."""
 
     feature: str
     one: float
@@ -29,7 +29,7 @@ class Changed:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """How many segments have another choice, how many of these are better and worse, and the largest differences.
+    """The numbers of segments with another choice, of better and worse ones, and the largest differences.
 
     The gain of the other run has a 95 % interval of a paired bootstrap, and p of approximate randomisation.
     """
@@ -58,7 +58,7 @@ class Difference:
     likeness: dict[str, float]
     moved: list[Moved]
     choices: Choices | None
-    why: str  # there are no choices
+    why: str  # the reason if choices are not compared
 
     def facts(self) -> dict[str, object]:
         """The same for machines."""

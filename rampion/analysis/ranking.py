@@ -1,4 +1,4 @@
-"""How well scores rank the candidates of a list, not only which they put first."""
+"""The quality of a ranking of all candidates of a list, not only of the first."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from rampion.store.text import Texts
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlignTask:
-    """Two texts, where their points go, and who aligns them."""
+    """Two texts, the output file, and the aligner."""
 
     source: str
     target: str
@@ -32,7 +32,7 @@ class AlignTask:
 
 
 class Aligned(NamedTuple):
-    """How much was aligned, and how it agrees with the true alignment if that is known."""
+    """The size of the alignment, and its agreement with the true alignment if that is known."""
 
     pairs: int
     points: int
@@ -40,9 +40,9 @@ class Aligned(NamedTuple):
 
 
 def align(task: AlignTask, watch: Callable[[aligning.Round], None]) -> Aligned:
-    """Write the points of every pair; rounds of training are watched."""
+    """Write the alignment points of every pair, with a progress bar for rounds of training."""
     if sum(choice is not None for choice in (task.program, task.load, task.save)) > 1:
-        raise RecipeError("--with, --load and --save: one says who aligns and another who learns; give one of them")
+        raise RecipeError("--with, --load and --save: only one of them can be given")
     if task.symmetrise not in links.METHODS:
         raise RecipeError(f"--symmetrise {task.symmetrise}: expected one of {', '.join(links.METHODS)}")
     sources, targets = _read(task)

@@ -24,7 +24,7 @@ KINDS = "feature", "metric", "field"
 
 
 class Attached(NamedTuple):
-    """What was attached, and how many candidates lack it."""
+    """The attached values, and the number of candidates that lack one."""
 
     name: str
     kind: str
@@ -35,7 +35,7 @@ class Attached(NamedTuple):
 def attach(
     path: str, named: Sequence[str], out: str, kind: str = "feature", columns: Sequence[str] | None = None
 ) -> list[Attached]:
-    """Write lists with a value more for every candidate from each NAME=FILE."""
+    """Write the lists with another value for every candidate from each NAME=FILE."""
     if kind not in KINDS:
         raise InputError(f"--as {kind}: expected {', '.join(KINDS)}")
     for said in named:
@@ -57,7 +57,7 @@ def attach(
 def _read(
     path: str, columns: Sequence[str] | None
 ) -> tuple[Candidates, NDArray[np.int64], Sequence[references.Records]]:
-    """The lists, the line of each candidate's values, and what the lists hold of references."""
+    """The lists, the line of each candidate's values, and the references in the lists."""
     if is_store([path]):
         lists = store.read(path)
         return lists, np.arange(lists.size), []
@@ -98,7 +98,7 @@ def _require_count(path: str, count: int, lists: Candidates) -> None:
 
 
 def _references(records: Sequence[references.Records], lists: Candidates) -> References | None:
-    """What the lists hold of references, if every segment has some."""
+    """The references in the lists, if every segment has some."""
     try:
         return records[0].references(lists.segments) if records else None
     except InputError:

@@ -36,7 +36,7 @@ class BlocksTask:
 
 
 class Sizes(NamedTuple):
-    """How much there is of everything, and the number of blocks by source words (rows) and target words (columns)."""
+    """Sizes of a block set, and the number of blocks by source words (rows) and target words (columns)."""
 
     facts: dict[str, int]
     meta: Mapping[str, object]
@@ -69,7 +69,7 @@ def blocks(task: BlocksTask) -> BlockSet:
 
 
 def sizes(found: BlockSet) -> Sizes:
-    """How much there is of everything."""
+    """The sizes of the block set."""
     own = found.blocks
     facts = {
         "blocks": len(own.sources) - 2,
@@ -88,7 +88,7 @@ def sizes(found: BlockSet) -> Sizes:
 
 
 def of_phrase(found: BlockSet, phrase: str) -> list[PhraseBlock]:
-    """The blocks of a source phrase, the most frequent first; probabilities as such, learnt columns as they are."""
+    """The blocks of a source phrase, the most frequent first. Logarithms become probabilities; learnt columns stay."""
     sentences = Sentences.of(Texts.from_strings([phrase]), found.vocabularies.source)
     size = len(sentences.words)
     if not size:

@@ -28,7 +28,7 @@ SYSTEMS = (
 
 
 class Choice(NamedTuple):
-    """What a system chooses: the highest scores, or texts of its own; neither of what needs a judge."""
+    """The choices of a system: by its scores, or texts of its own; without both the choices need costs."""
 
     scores: Reals | None = None
     output: Texts | None = None
@@ -79,7 +79,7 @@ def given(
 
 
 def choice(system: str, lists: Candidates, lenient: bool = False) -> Choice:
-    """What the system of that name chooses from the lists."""
+    """The choices of the system of this name from the lists."""
     if system in ("random", "oracle"):
         return Choice()
     if system == "listed":

@@ -1,4 +1,4 @@
-"""Compare systems with a baseline: scores, differences, and how likely chance makes such differences."""
+"""Compare systems with a baseline: scores, differences, and the p-values of the differences."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Judged = tuple[Metric, References, Sequence[Reals]]  # a metric, and by it the s
 class CompareTask:
     """Systems, the baseline first, and the test: `ar` (approximate randomisation) or `bs` (paired bootstrap).
 
-    With lists, systems are what chooses from them.
+    With lists, a system is a way to choose from them.
     """
 
     systems: list[str]
@@ -143,7 +143,7 @@ def _read(systems: dict[str, list[str]], refs: Sequence[str]) -> tuple[list[Text
         if len(output) != count or not count:
             found = f"{len(output)} lines, and {paths[0]} has {count}" if count else "no lines"
             raise InputError(f"{path}: has {found}; outputs must have a line for every segment")
-    # Names that are no numbers: the references must have as many lines, not at least as many.
+    # Names that are no numbers, so that the references need exactly as many lines as the outputs.
     return outputs, references.read(refs, Texts.from_strings(f"line {n + 1}" for n in range(count)))
 
 
@@ -156,7 +156,7 @@ def _statistics(metric: Metric, outputs: Sequence[Texts], references: References
 
 
 def _tested(metric: Metric, systems: dict[str, list[str]], rows: Sequence[Reals], task: CompareTask) -> list[Tested]:
-    """What there is to report of every system; its difference is from the first."""
+    """The results of every system, with the difference from the first one."""
     found: list[Tested] = []
     against = randomisation if task.test == "ar" else paired_bootstrap
     for (name, outputs), runs in zip(systems.items(), rows, strict=True):

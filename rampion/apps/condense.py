@@ -14,7 +14,7 @@ from rampion.store.text import Texts
 
 
 def condense(blocks: str, weights: str, out: str, save_weights: str | None, lenient: bool = False) -> dict[str, Share]:
-    """Write the condensed blocks; what became of the weights of every template."""
+    """Write the condensed blocks; return how many weights of every template were used."""
     found, learnt = BlockSet.read(blocks), read_weights(weights)
     if not lenient and "blocks" in learnt.system:
         refuse_foreign(weights, learnt, {**learnt.system, "blocks": found.fingerprint})

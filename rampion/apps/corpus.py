@@ -1,4 +1,4 @@
-"""Make folders of parallel text: invented, imported, of Debian packages, or what a test needs of another."""
+"""Make folders of parallel text: invented, imported, from Debian packages, or the part of another that a test needs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Parts = tuple[Parallel, Parallel | None, Parallel | None]  # to train on, to tun
 
 
 class Made(NamedTuple):
-    """The sizes of a new corpus, what was dropped on the way, and how much of a test it covers."""
+    """The sizes of a new corpus, the dropped pairs, and its coverage of a test."""
 
     sizes: Sequence[Size]
     dropped: Sequence[Dropped] = ()
@@ -96,7 +96,7 @@ def _prepared(languages: tuple[str, str], parts: Parts, rules: Rules, out: str) 
 
 @contextmanager
 def _progress(parts: Parts) -> Iterator[Callable[[int], None]]:
-    """A bar on a terminal; it is called with how many more lines are done."""
+    """A bar on a terminal; it is called with the number of further lines that are done."""
     from rich.console import Console
     from rich.progress import Progress
 

@@ -37,7 +37,7 @@ class Task:
 
 
 class Translated(NamedTuple):
-    """How much was decoded; the candidates and features of lists, if there are any."""
+    """The numbers of decoded sentences, and of candidates and features if lists were written."""
 
     sentences: int
     candidates: int | None = None
@@ -88,7 +88,7 @@ class Graphs(NamedTuple):
 
 
 def write_lattices(source: str, asked: SystemOptions, out: str) -> Graphs:
-    """Write everything that the search kept of every line."""
+    """Write the search graph of every line."""
     lines = read_lines(source)
     with console.decoding(len(lines)) as bar:
         system, given, _ = weighed(asked, lines, bar.tick)

@@ -25,12 +25,12 @@ BEAM, OPTIONS = 100, 20
 
 
 class Opened(NamedTuple):
-    """A decoder, weights to begin with, and what changes with whatever changes its lists; None if not known."""
+    """A decoder, its initial weights, and a hash of everything that determines its lists; None if unknown."""
 
     decoder: Command | BlockDecoder | LargeDecoder
     initial: Weights | None
     fingerprint: str | None
-    parts: dict[str, str]  # fingerprints of its parts, as far as they are known
+    parts: dict[str, str]  # fingerprints of its parts, if known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

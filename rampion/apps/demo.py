@@ -58,7 +58,7 @@ FREE = ("threads", "corpus", "system", "source", "refs", "weights")  # may chang
 
 
 class Gain(TypedDict):
-    """How much is gained over the step before, and its interval."""
+    """The gain over the step before, and its interval."""
 
     score: float
     low: float
@@ -68,7 +68,7 @@ class Gain(TypedDict):
 
 
 class Score(TypedDict, total=False):
-    """BLEU of the test text with its interval; the gain over the step before, and how likely it is by chance."""
+    """BLEU of the test text with its interval, the gain over the step before, and its p-value."""
 
     score: float
     low: float
@@ -106,7 +106,7 @@ class Comparison(TypedDict):
 
 
 class Results(Comparison):
-    """What came of a demo: demo.json."""
+    """The results of a demo: demo.json."""
 
     plan: dict[str, int]
     made: dict[str, object]
@@ -135,7 +135,7 @@ def demonstrate(plan: Plan, out: Path, threads: int | None, say: Say) -> tuple[R
 
 @dataclass(frozen=True, eq=False)
 class Tour:
-    """A plan, the folder where it is carried out, and whoever listens."""
+    """A plan, the folder where it is carried out, and a function that receives the progress."""
 
     plan: Plan
     folder: RunFolder
@@ -144,7 +144,7 @@ class Tour:
 
     @classmethod
     def begin(cls, plan: Plan, out: Path, threads: int, say: Say) -> Tour:
-        """In a new or empty folder, or in that of the same tour, which goes on."""
+        """Begin in a new or empty folder, or continue in the folder of the same tour."""
         return cls(plan, RunFolder.resume(out.absolute(), {"demo": "tour", **asdict(plan)}, (), {}, ()), threads, say)
 
     @property
@@ -152,7 +152,7 @@ class Tour:
         return self.folder.path
 
     def run(self) -> Results:
-        """All stages; the results are in the folder then, too."""
+        """Run all stages, and write the results to the folder."""
         count = self.plan.pairs
         with self.stage("corpus", f"Writing {count:,} German sentences and their translations, for you to judge"):
             _ = self.corpus
@@ -170,7 +170,7 @@ class Tour:
 
     @contextmanager
     def stage(self, name: str, sentence: str) -> Iterator[None]:
-        """Say what is being done, and how long it took; the folder remembers that of the first time."""
+        """Report a stage and its time; the folder keeps the time of the first run."""
         self.say(sentence)
         begun = perf_counter()
         with self.folder.stage(name):
@@ -321,7 +321,7 @@ class Tour:
 
     @cached_property
     def oracle(self) -> Texts:
-        """Of every test sentence the best translation that was found with references in hand (S10.4)."""
+        """The best translation of every test sentence that the oracle search found (S10.4)."""
         found = self.dense.truths(self.test.source, self.test.references, TRUTHS)
         return Texts.join([part.texts.take(part.bounds[:-1]) for part in found])
 
@@ -367,7 +367,7 @@ class Tour:
 
 @dataclass(frozen=True, eq=False)
 class Lessons(Course):
-    """Learning on top of weights that are there already."""
+    """Learning on top of existing weights."""
 
     given: System
     weights: Weights
@@ -386,7 +386,7 @@ class Lessons(Course):
 
 
 def _quiet(sentence: str) -> None:
-    """The demo has its own sentences."""
+    """Show no progress, because the demo prints its own sentences."""
 
 
 def _gain(found: Bootstrapped) -> Gain:

@@ -1,7 +1,7 @@
 """Invent problems of school arithmetic and samples of two models that solve them, as a user would have them in files.
 
 A problem is a chain of steps, each an addition, a subtraction or a multiplication. A model takes every step. The chance
-that it errs depends on its skill and on the problem. It goes on with what it has, and tells how probable its text is.
+of an error depends on its skill and on the problem. It goes on with its result, and reports a log-probability.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ EACH = 4  # samples of a model
 
 
 class Model(NamedTuple):
-    """Who solves problems: its name, the chance of an error in a step, and how long-winded it is."""
+    """A model that solves problems: its name, the chance of an error in a step, and how wordy it is."""
 
     name: str
     error: float
@@ -49,7 +49,7 @@ class Sample(NamedTuple):
 
 
 def samples(problems: int, seed: int) -> Iterator[Sample]:
-    """The solutions of so many problems, in a random order for each."""
+    """The solutions of `count` problems, in a random order for each."""
     rng = np.random.default_rng(seed)
     for number in range(problems):
         name, thing = str(rng.choice(NAMES)), str(rng.choice(THINGS))
@@ -76,7 +76,7 @@ def write(folder: Path, problems: int, seed: int) -> tuple[Path, Path]:
 
 
 def _steps(rng: np.random.Generator, value: int) -> list[tuple[int, int]]:
-    """Kinds of steps and their numbers; nobody loses more than there is."""
+    """Kinds of steps and their numbers; no step takes away more than there is."""
     steps = list[tuple[int, int]]()
     for _ in range(rng.integers(FEWEST, MOST)):
         kind = int(rng.integers(len(STEPS)))
@@ -100,7 +100,7 @@ def _applied(value: int, kind: int, n: int) -> int:
 def _sample(
     rng: np.random.Generator, model: Model, start: int, steps: list[tuple[int, int]], hardness: float
 ) -> tuple[Model, str, float, int]:
-    """One solution, how probable it is, and its answer."""
+    """One solution, its log-probability, and its answer."""
     value, lines, logprob = start, list[str](), 0.0
     for kind, n in steps:
         right, sign = _applied(value, kind, n), STEPS[kind][1]

@@ -1,8 +1,8 @@
 """Invent a recogniser's n-best lists of English sentences, in the files that Kaldi writes.
 
 The sentences come from the grammar of `rampion corpus german`. The recogniser mistakes words for others that are spelt
-alike, misses short ones, and hears some that nobody said. It takes what it hears for far surer than it is, and its
-language model has read little.
+alike, leaves out short ones, and adds some. It is far too confident, and its language model was estimated from little
+text.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from rampion.decoder.text.german import German
 from rampion.decoder.text.language import DEV, TEST, TRAIN
 from rampion.formats.files import replacing
 
-READ, KNOWN = 6000, 1000  # sentences for a language model of the user's, and those that the recogniser has read
+READ, KNOWN = 6000, 1000  # sentences for the user's language model, and for that of the recogniser
 LISTED = 20  # candidates of a list, and of the search
 ALIKE = 3  # words that a word may be mistaken for
-SURE, AWAY, NOISE = 12.0, 0.9, 0.5  # how sure the recogniser is; by how much a wrong word sounds worse, give or take
-SHORT = 3  # letters of a word that may be missed, or heard where it is not
+SURE, AWAY, NOISE = 12.0, 0.9, 0.5  # the confidence of the recogniser; the mean cost of a wrong word, and its deviation
+SHORT = 3  # letters of a word that may be left out or added
 FILLERS = "a", "the", "to"
 HALVES = {"train": DEV, "test": TEST}
 
 
 class Heard(NamedTuple):
-    """A candidate: its words, and what it costs by sound and by the recogniser's language model."""
+    """A candidate: its words, and its acoustic and language-model costs."""
 
     words: tuple[str, ...]
     sound: float
@@ -58,7 +58,7 @@ class Recogniser:
         return {word: [self.words[place] for place in places] for word, places in zip(self.words, nearest, strict=True)}
 
     def heard(self, sentence: str, chance: np.random.Generator) -> list[Heard]:
-        """What may have been said, the most probable first."""
+        """The candidates of an utterance, the most probable first."""
         beam = [Heard(("<s>",), 0.0, 0.0)]
         for word in sentence.split():
             options = [(option, self._sound(right, chance)) for option, right in self._options(word, chance)]
@@ -92,7 +92,7 @@ class Recogniser:
 
 
 def write(folder: Path, utterances: int, seed: int) -> list[Path]:
-    """Lists of utterances to learn from and of as many others, what was said, and text to read."""
+    """Lists of utterances for training and test, their transcripts, and text for a language model."""
     folder.mkdir(parents=True, exist_ok=True)
     language = German(seed)
     read = list(language.text(TRAIN, READ).targets[0])

@@ -1,4 +1,4 @@
-"""Two runs beside each other: settings and inputs that differ, scores, weights that moved, choices that changed."""
+"""Two runs compared: settings and inputs that differ, scores, weights that moved, choices that changed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rampion.store.features import Weights
 
 
 def difference(one: str, other: str, top: int) -> Difference:
-    """What differs between two runs of rampion tune; `top` rows of weights and of segments at most."""
+    """The differences between two runs of rampion tune, with at most `top` rows of weights and of segments."""
     folders = _folder(one), _folder(other)
     weights = weight_files.read(folders[0].weights), weight_files.read(folders[1].weights)
     choices, why = _choices(folders, weights, top)
@@ -75,7 +75,7 @@ def _moved(one: Weights, other: Weights, top: int) -> list[Moved]:
 def _choices(
     folders: tuple[RunFolder, RunFolder], weights: tuple[Weights, Weights], top: int
 ) -> tuple[Choices | None, str]:
-    """What either chooses from the lists of the first run, if they can be read again."""
+    """The choices of both runs from the lists of the first one, if these can be read again."""
     judged, why = judged_of(folders[0])
     if judged is None:
         return None, why

@@ -23,7 +23,7 @@ class Explained(NamedTuple):
     built: explain.Built
 
     def told(self, top: int) -> str:
-        """Block by block as text, with so many features of each; 0 shows all that weigh."""
+        """The blocks as text, with at most `top` features of each; 0 shows all with a weight."""
         return explain.told(self.source, self.built.steps, self.built.weights, self.built.last, top)
 
     def facts(self) -> dict[str, object]:

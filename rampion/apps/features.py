@@ -1,4 +1,4 @@
-"""Add features to lists that they give for free."""
+"""Add features that are computed from the lists alone."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rampion.store.text import References
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeaturesTask:
-    """Lists, the features to add by name, or the weights or lists (`like`) whose features to make again."""
+    """Lists, and the names of features to add, or weights or lists (`like`) whose features to compute."""
 
     lists: list[str]
     add: list[str] = field(default_factory=list)
@@ -50,14 +50,14 @@ def add(task: FeaturesTask) -> list[Added]:
         raise InputError(
             f"the lists have all features that {task.like} has" if task.like else "name features with --add or --like"
         )
-    source = None if task.source is None else _source(task.source, lists)  # else what the lists hold
+    source = None if task.source is None else _source(task.source, lists)  # otherwise the sources in the lists
     made = add_features(lists, names, source=source, lm=task.lm, answer=task.answer)
     save_nbest(task.out, made, _references(runs.records, made, task.out))
     return [_added(made, name) for name in made.features.names if name not in lists.features.ids]
 
 
 def _missing(lists: Candidates, like: str | None) -> list[str]:
-    """The features of weights, a run or other lists that these lists lack and that can be made."""
+    """The features of weights, a run or other lists that these lists lack and that can be computed."""
     if like is None:
         return []
     path = weights_file(like)
@@ -84,7 +84,7 @@ def _source(path: str, lists: Candidates) -> Sequence[str]:
 
 
 def _references(records: references.Records | None, lists: Candidates, out: str) -> References | None:
-    """What records say of references goes with them into JSONL."""
+    """The references in the records, which JSONL lists keep."""
     if records is None or not out.removesuffix(".gz").removesuffix(".zst").endswith(".jsonl"):
         return None
     try:

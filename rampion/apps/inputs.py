@@ -1,4 +1,4 @@
-"""What commands read: lists, references, weights and settings, from the files and words that a user gives."""
+"""The inputs of commands: lists, references, weights and settings, from files and words that a user gives."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OF_DECODERS = ("k", "iterations", "still")  # settings that lists from files lea
 
 
 class Runs(NamedTuple):
-    """The lists of every file, all with the same features; what JSONL ones say of references, if any is one."""
+    """The lists of every file, all with the same features, and the references in JSONL files."""
 
     lists: list[Candidates]
     records: Records | None
@@ -52,9 +52,9 @@ def read_runs(
     metrics: Sequence[str] = (),
     group: str | None = None,
 ) -> Runs:
-    """The lists of every file, and what they hold of references; how a reader understood them is told.
+    """The lists of every file, and the references in them. Notices of the readers are printed.
 
-    Columns that the metrics read are targets, whatever their names; the column of the groups is kept.
+    Columns that the metrics read are targets, whatever their names. The column of the groups is kept.
     """
     from rampion.formats import is_store, read_lists, store
     from rampion.store.candidates import Candidates
@@ -71,7 +71,7 @@ def read_runs(
 
 
 def _columns(columns: Sequence[str] | None, metrics: Sequence[str], group: str | None) -> Columns:
-    """What --columns says, which columns metrics read, and which one groups segments."""
+    """The roles from --columns, the columns that metrics read, and the column that groups segments."""
     from rampion.store.columns import Columns
 
     wanted = tuple(name for one in metrics for name in _read_by(one))
@@ -87,7 +87,7 @@ def _read_by(metric: str) -> list[str]:
 
 
 def learnt_by(weights: str) -> list[str]:
-    """The metric of the run that weights are of, if they are of one: what it learnt from is no feature."""
+    """The metric of the run that the weights belong to, if there is one. Its column is no feature."""
     from rampion.runs.folder import RunFolder
 
     folder = RunFolder(Path(weights))
@@ -99,7 +99,7 @@ UNLEARNT, UNSCORED = "nothing is learnt from them", "scores are of the others"
 
 
 def labelled(runs: list[Candidates], metric: str, told: str | None = UNLEARNT) -> list[Candidates]:
-    """The lists without the candidates that have no value of a metric column: there is nothing to judge them by."""
+    """The lists without the candidates that have no value of a metric column, because they cannot be judged."""
     found = runs
     for column in _read_by(metric):
         before = sum(run.size for run in found)
@@ -143,7 +143,7 @@ def one_metric(metric: str | None, target: str | None) -> str | None:
 
 
 def doubt_of(metric: Metric, references: References | None) -> str | None:
-    """What speaks against this metric of these references: BLEU of text that is plainly not tokenised."""
+    """A warning if BLEU is computed on text that is clearly not tokenised."""
     from rampion.metrics import Bleu
     from rampion.metrics.tokens import fitting
 
@@ -159,7 +159,7 @@ def doubt_of(metric: Metric, references: References | None) -> str | None:
 
 
 def read_source(path: str, longest: int | None = None) -> Texts:
-    """Sentences to translate, a line each, of no more than the longest number of words."""
+    """Sentences to translate, one on each line; raise InputError if one has more than `longest` words."""
     from rampion.errors import FormatError
     from rampion.formats import texts
     from rampion.formats.files import shown
@@ -181,7 +181,7 @@ def order_of(reordering: str, adjacent_swaps: bool = False) -> Reordering:
     if name not in ("mon", "swap", "distortion") or (limit and name != "distortion"):
         raise RecipeError(f"--reordering {reordering}: expected mon, swap, distortion, or distortion=WORDS")
     if adjacent_swaps and name != "swap":
-        raise RecipeError(f"--adjacent-swaps: {name} knows no swaps; leave one of the two out")
+        raise RecipeError(f"--adjacent-swaps: {name} has no swaps; leave one of the two out")
     if limit and not (limit.isascii() and limit.isdigit() and 1 <= int(limit[:3]) <= FARTHEST):
         raise RecipeError(f"--reordering {reordering}: expected a limit of 1 to {FARTHEST} words")
     if name == "distortion":
@@ -242,7 +242,7 @@ def _lacks_made(learnt: Weights, features: Features) -> bool:
 
 
 def recipes_of(names: str, settings: Sequence[str]) -> dict[str, Recipe]:
-    """The recipes by name, and with every choice of the settings that have several values, a comma between."""
+    """The recipes by name. A setting with several values, with commas between, gives a recipe for each value."""
     found: dict[str, Recipe] = {}
     parts = [setting.partition("=") for setting in settings]
     cells = [[name + equals + value for value in _values(name, text)] for name, equals, text in parts]
@@ -260,7 +260,7 @@ def _values(name: str, text: str) -> list[str]:
 
 
 def _recipes_with(names: str, settings: Sequence[str]) -> dict[str, Recipe]:
-    """One recipe, several with a comma between, or all; of several each takes the settings that it has."""
+    """One recipe, several with commas between, or all. Of several recipes each takes the settings that it has."""
     from rampion.training.automatic import default
     from rampion.training.recipes import AUTO, recipe_named, recipes_of
 
@@ -279,7 +279,7 @@ def _recipes_with(names: str, settings: Sequence[str]) -> dict[str, Recipe]:
 
 
 def seeds_of(seeds: str | None) -> list[int]:
-    """Different whole numbers, a comma between; one run counted twice would make intervals too narrow."""
+    """Different whole numbers with commas between. Equal seeds are refused: they would make intervals too narrow."""
     if seeds is None:
         return []
     cells = [seed.strip() for seed in seeds.split(",")]
@@ -300,7 +300,7 @@ def changed(recipe: Recipe, settings: Sequence[str], barred: Sequence[str] = OF_
             raise RecipeError(f"--set {setting!r}: expected name=value, for example --set rate=1e-3")
         if name in barred:
             raise RecipeError(
-                f"--set {setting}: {name} is for tuning with a decoder; lists from files are what they are"
+                f"--set {setting}: {name} is for tuning with a decoder; it has no effect on lists from files"
             )
         recipe = recipe.set(**{name: _value(setting, text, present.get(name, ""))})
     return recipe

@@ -1,4 +1,4 @@
-"""Examine lists: what they could score, how they differ, and what is wrong with them."""
+"""Examine lists: possible scores, diversity, and problems."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def inspect(
     lenient: bool = False,
     columns: Sequence[str] | None = None,
 ) -> Examination:
-    """The examination of lists; without references or a metric only what needs none."""
+    """The examination of lists. Without references or a metric it is limited to what needs none."""
     runs = read_runs(lists, lenient, columns, [metric] if metric else [])
     merged, arbiter = runs.merged, None
     held = runs.records is not None and any(runs.records.found.values())

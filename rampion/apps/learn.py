@@ -1,4 +1,4 @@
-"""From parallel text to a system with learnt features, in stages. What the folder holds already stays.
+"""From parallel text to a system with learnt features, in stages. Finished stages of the folder are not repeated.
 
 system/            word alignment, blocks, language model
 dense/seed-N/      tuning of the fourteen real-valued features on dev, by MERT, a run a seed; the first is the base
@@ -6,8 +6,8 @@ lists/N.store      lists of a stretch of the training text, decoded with what th
 learnt.bin         weights of sparse features, learnt from these lists by expected BLEU on top of the base
 learnt.blocks      the blocks with these weights, and those that blocks share, in columns of their own
 tuned/seed-N/      tuning of the fourteen features and these columns
-weights.txt        those of the first run, to decode with
-results.json       what every step is worth on dev and test
+weights.txt        the weights of the first run, to decode with
+results.json       the scores of every step on dev and test
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ SYSTEM, DENSE, LISTS, LEARNT, BLOCKS, TUNED = "system", "dense", "lists", "learn
 WEIGHTS, COURSE, PAGE = "weights.txt", "course.json", "report.html"
 FOURTEEN = "fourteen"
 WIDTH = 100  # candidates of a sentence of dev, in each decoding of MERT
-EFFECTIVE = 6.0  # candidates of a list that p is spread over when learning begins
+EFFECTIVE = 6.0  # the effective number of candidates of a list when learning begins
 TAUS = (2e-8, 2e-7, 2e-6)  # of L2; 2e-5 was the worst on Europarl, Fisher and Tatoeba
 RATES: Mapping[str, tuple[float, ...]] = {"Sgd": (3.0, 30.0, 300.0), "AdaGrad": (0.01, 0.1, 1.0)}
 METRICS = ("bleu", "chrf", "ter")
@@ -71,7 +71,7 @@ Say = Callable[[str], None]
 
 
 class Score(TypedDict, total=False):
-    """A score with its interval; how much more it is than that of dense tuning, and how likely by chance."""
+    """A score with its interval, its gain over dense tuning, and the p-value of the gain."""
 
     score: float
     low: float
@@ -102,7 +102,7 @@ class Chosen(TypedDict):
 
 
 class Taught(Chosen):
-    """The same, the factor of the base's scores, how many features learnt and have a weight, and how many groups."""
+    """The same, with the factor of the base's scores and the numbers of learnt and nonzero features and of groups."""
 
     factor: float
     features: int
@@ -111,7 +111,7 @@ class Taught(Chosen):
 
 
 class Results(TypedDict):
-    """What every step is worth: a score by step and by "part metric", such as "test bleu"."""
+    """The scores of every step by "part metric", such as "test bleu"."""
 
     table: dict[str, dict[str, Score]]
     course: Taught
@@ -120,7 +120,7 @@ class Results(TypedDict):
 
 
 class Step(NamedTuple):
-    """What was decoded with: a decoder, and the weights of one run or of several."""
+    """A decoder, and the weights of one or several runs, for decoding."""
 
     decoder: BlockDecoder
     weights: list[Weights]
@@ -128,7 +128,7 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearnTask:
-    """What to learn from, how, and where to."""
+    """The text to learn from, the settings, and the output folder."""
 
     corpus: str
     out: Path
@@ -166,7 +166,7 @@ class LearnTask:
         return looped(found).set(k=WIDTH, iterations=self.iterations)
 
     def asked(self) -> dict[str, object]:
-        """What the folder remembers of the options."""
+        """The options that the folder keeps."""
         names = (
             "corpus",
             "features",
@@ -185,7 +185,7 @@ class LearnTask:
 
 
 def learn(task: LearnTask, say: Say) -> Results:
-    """All stages, and what they are worth."""
+    """Run all stages, and score them."""
     task.chosen()
     task.tuned()
     columns_of(task.features)
@@ -196,7 +196,7 @@ def learn(task: LearnTask, say: Say) -> Results:
 
 @dataclass(frozen=True, eq=False)
 class Course:
-    """A task, its folder, and whoever listens."""
+    """A task, its folder, and a function that receives the progress."""
 
     task: LearnTask
     folder: RunFolder
@@ -207,7 +207,7 @@ class Course:
         return self.folder.path
 
     def run(self) -> Results:
-        """All stages; the results are in the folder then, too."""
+        """Run all stages, and write the results to the folder."""
         with self.stage("system", "aligning words, extracting blocks, estimating a language model"):
             _ = self.system, self.folds
             self.folder.remember({"text": _print(self.dev, self.test)})
@@ -230,7 +230,7 @@ class Course:
 
     @contextmanager
     def stage(self, name: str, sentence: str) -> Iterator[None]:
-        """Print what is being done; the folder keeps how long it took the first time, on how many processors."""
+        """Report a stage; the folder keeps its time and its number of busy processors from the first run."""
         self.say(sentence)
         with self.folder.stage(name):
             yield
@@ -346,7 +346,7 @@ class Course:
 
     @cached_property
     def course(self) -> Taught:
-        """How learning went."""
+        """The figures of learning."""
         return cast(Taught, kept(self.out / COURSE, Taught))
 
     @cached_property
@@ -366,7 +366,7 @@ class Course:
         """Runs of MERT on dev with the learnt columns, one a seed."""
         return self.runs(self.taught, self.begun, TUNED)
 
-    # What it is worth
+    # Scores
 
     def results(self) -> Results:
         steps = {
@@ -394,7 +394,7 @@ def _print(*texts: Parallel) -> str:
 
 
 def command(task: LearnTask) -> str:
-    """How to translate with the system."""
+    """The command that translates with the system."""
     out, features = task.out, ",".join([FOURTEEN, *columns_of(task.features)])
     return (
         f"rampion decode TEXT --blocks {out / BLOCKS} --lm {out / SYSTEM / MODEL} --weights {out / WEIGHTS} "
@@ -405,7 +405,7 @@ def command(task: LearnTask) -> str:
 def chosen(task: LearnTask, pool: Tied, say: Say) -> tuple[Recipe, Chosen]:
     """The recipe with the rate, the L2 and the number of steps that are best on the last part, learnt from the others.
 
-    What the user has set stays.
+    Settings of the user stay.
     """
     recipe, last = task.chosen(), len(pool.parts) - 1
     rest, held = pool.only(0, last), pool.only(last, last + 1)
@@ -451,7 +451,7 @@ def variants(recipe: Recipe, fixed: set[str]) -> list[Recipe]:
 
 
 def stopped(recipe: Recipe, steps: int) -> Recipe:
-    """The recipe that ends after so many steps."""
+    """The recipe that ends after `steps` steps."""
     return recipe.set(**{"steps" if isinstance(recipe.solver, Lbfgs) else "epochs": steps})
 
 
@@ -462,7 +462,7 @@ def scores_of(metric: str, said: Mapping[str, list[Texts]], text: Parallel) -> d
     known = dict[str, NDArray[np.int64]]()
 
     def counted(texts: Texts) -> NDArray[np.int64]:
-        """Those of a translation. Runs that end alike say the same, which TER takes a minute to judge."""
+        """The statistics of a translation, cached, because TER takes a minute and runs may have equal translations."""
         printed = fingerprint(texts.blob, texts.bounds)
         if printed not in known:
             known[printed] = judged.statistics(texts, bounds, text.references)

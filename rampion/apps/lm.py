@@ -1,4 +1,4 @@
-"""Language models: estimated from texts, asked for scores of others, written in another form."""
+"""Language models: estimated from texts, used to score texts, converted."""
 
 from __future__ import annotations
 

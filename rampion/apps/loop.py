@@ -36,11 +36,11 @@ FREE = (
     "iterations", "executor",
 )  # fmt: skip
 
-Show = Callable[[str, ListIteration], None]  # the metric's name, and what became of an iteration
+Show = Callable[[str, ListIteration], None]  # the metric's name, and the results of an iteration
 
 
 class Looped(NamedTuple):
-    """The answer of a loop, and how it was found."""
+    """The result of a loop, and its iterations."""
 
     recipe: str
     metric: str
@@ -48,11 +48,11 @@ class Looped(NamedTuple):
     iteration: int
     weights: str
     rows: list[ListIteration]
-    best_on_dev: bool  # whether held-out text has chosen the iteration
+    best_on_dev: bool  # whether dev text has chosen the iteration
 
 
 def loop(task: TuneTask, wanted: LoopDecoder, show: Show) -> Looped:
-    """Decode, learn, and decode again; every iteration is shown."""
+    """Decode, learn, and decode again; `show` receives every iteration."""
     with owned(task.out, console.note):
         return _loop(task, wanted, show)
 
@@ -102,7 +102,7 @@ def _loop(task: TuneTask, wanted: LoopDecoder, show: Show) -> Looped:
 
 
 def _finished(run: ListRun, name: str, chosen: Recipe, text: Judged, tuned: Weights, best_on_dev: bool) -> Looped:
-    """The run, closed with its answer."""
+    """The run with its final result."""
     measure = text.judge.metric
     rows = run.rows[: chosen.iterations]
     best = answer(chosen, rows, measure.higher_is_better)
@@ -114,7 +114,7 @@ def _finished(run: ListRun, name: str, chosen: Recipe, text: Judged, tuned: Weig
 
 
 def refuse_for_lists(task: TuneTask) -> None:
-    """Raise RecipeError on what is for lists, and not for a loop."""
+    """Raise RecipeError on options that are for lists only."""
     if "," in task.recipe or task.recipe == "all" or task.seeds:
         raise RecipeError("with a decoder tune one recipe at a time, and draw with one seed: --set seed=1")
     if task.keep_rounds:
@@ -128,7 +128,7 @@ def refuse_for_lists(task: TuneTask) -> None:
 
 
 def _asked(task: TuneTask) -> dict[str, object]:
-    """What the run folder keeps of the options."""
+    """The options that the run folder keeps."""
     return {
         "recipe": task.recipe, "source": task.lists[0], "refs": task.refs, "weights": task.weights,
         "policy": task.policy, "dev": task.dev, "dev_refs": task.dev_refs, "lenient": task.lenient,

@@ -1,4 +1,4 @@
-"""Tuning in a loop with the bundled decoder, in a folder: made once, and continued if it was stopped."""
+"""Tuning in a loop with the bundled decoder in a folder. Finished runs are reused, interrupted ones resumed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ BLEU = Bleu()
 
 
 class Speaker(Decoder, Protocol):
-    """A decoder that can also say what it would put first."""
+    """A decoder that can also return its best translations."""
 
     def best(self, segments: Texts, weights: Weights) -> Texts: ...
 

@@ -19,7 +19,7 @@ from rampion.store.text import Texts
 
 
 class Found(NamedTuple):
-    """How good the best translations are: the mean BLEU of sentences, 0 to 1, and BLEU of the corpus."""
+    """Scores of the best translations: the mean BLEU of sentences, 0 to 1, and BLEU of the corpus."""
 
     sentences: int
     sentence_bleu: float

@@ -22,7 +22,7 @@ from rampion.runs.folder import RunFolder
 
 POINTS = 401  # of a line
 CELLS = 61  # of a side of a surface
-REACH = 2.0  # how far a line goes, in spreads of the model's scores
+REACH = 2.0  # the length of a line, in spreads of the model's scores
 FEATURES = 5  # of a line, unless they are named
 ROWS = 15  # of an ablation
 CURVES = {
@@ -32,7 +32,7 @@ CURVES = {
 
 
 class Drawn(NamedTuple):
-    """A picture, and what to say about it."""
+    """A picture and a remark about it."""
 
     path: Path
     told: str
@@ -154,7 +154,7 @@ def plane(run: Path, segment: str | None, out: Path) -> Drawn:
 
 
 def ablation(run: Path, out: Path) -> Drawn:
-    """What each feature is worth: the metric with the weights, minus the metric with its weight set to 0."""
+    """The worth of each feature: the metric with the weights, minus the metric with its weight set to 0."""
     check(out)
     judged = _judged(run)
     batch, weights = judged.batch, judged.weights[judged.chosen]
@@ -217,7 +217,7 @@ def _slopes(batch: Batch, feature: int) -> Reals:
 
 
 def _unit(batch: Batch, scores: Reals, feature: int) -> float:
-    """The weight with which the feature spreads the candidates of a list as far as the model's scores do."""
+    """The weight at which the feature spreads the candidates of a list as much as the model's scores do."""
     own, all_ = (_spread(batch.stakes.bounds, values) for values in (_slopes(batch, feature), scores))
     return (all_ or 1.0) / own if own else 1.0
 
@@ -233,7 +233,7 @@ def _spread(bounds: NDArray[np.int64], values: Reals) -> float:
 
 
 def _heaviest(batch: Batch, weights: Reals, count: int) -> list[int]:
-    """The dense features that move the scores most; sparse ones where there are too few."""
+    """The dense features that change the scores most, completed by sparse ones if there are too few."""
     width = batch.candidates.lists.width
     near = [feature for feature in np.argsort(-np.abs(weights), kind="stable").tolist() if feature >= width][:count]
     chosen = range(width) if width >= count else [*range(width), *near]

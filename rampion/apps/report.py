@@ -30,7 +30,7 @@ from rampion.training.policies import policy_named
 
 
 def write_page(run: Path, out: Path | None = None, other: Path | None = None) -> Path:
-    """The page of a run, or of what differs in another: report.html in its folder, unless it goes elsewhere."""
+    """Write the page of a run, or of its differences from another: report.html in its folder, by default."""
     page = (page_of(run) if other is None else compared(run, other)).html()
     path = out or (run if run.is_dir() else run.parent) / ("report.html" if other is None else "compared.html")
     with replacing(path) as file:
@@ -46,7 +46,7 @@ def compared(run: Path, other: Path) -> Page:
 
 
 def page_of(path: Path) -> Page:
-    """Whatever was run there."""
+    """The page of the run or the experiment in this folder or file."""
     if path.is_file():
         with _as_written(path):
             return reproduced.page(path.stem, [_results(path)])
@@ -87,7 +87,7 @@ def _demonstrated(path: Path) -> Page:
 
 
 def _named(run: SetRun) -> tuple[dict[str, TemplateRow], dict[str, WeightRow]]:
-    """Templates and weights; without the decoder that names them, nothing."""
+    """Templates and weights; nothing without the decoder that names them."""
     try:
         inside = Inside(run, None, None)
     except RampionError as error:
@@ -105,7 +105,7 @@ def _parsed(path: Path) -> object:
 
 @contextmanager
 def _as_written(path: Path) -> Iterator[None]:
-    """Results are only shown: what is not as it was written shows itself there."""
+    """Results are only displayed, so they are not checked in detail."""
     try:
         yield
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -127,7 +127,7 @@ def _results(path: Path) -> dict[str, object]:
 
 
 def judged_of(folder: RunFolder) -> tuple[Judged | None, str]:
-    """The lists as the run saw them, and the weights of its rounds; or why they cannot be seen again."""
+    """The lists of the run and the weights of its rounds; or the reason why they are not available."""
     config = folder.config
     try:
         return _judged(folder, config)
@@ -137,7 +137,7 @@ def judged_of(folder: RunFolder) -> tuple[Judged | None, str]:
 
 def _judged(folder: RunFolder, config: Settings) -> tuple[Judged | None, str]:
     lists, refs = config.get("lists", []), config.get("refs", [])
-    decoded = sorted((folder.path / "lists").glob("*.store"))  # of a loop with a decoder, all that it has listed
+    decoded = sorted((folder.path / "lists").glob("*.store"))  # in a loop with a decoder, all lists of the run
     if trouble := folder.changed([*lists, *refs]) or ("" if lists or decoded else "the run has kept no lists"):
         return None, f"There is no explorer: {trouble}."
     read = (

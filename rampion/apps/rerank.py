@@ -46,7 +46,7 @@ class RerankTask:
 
 
 class Scored(NamedTuple):
-    """What the best candidates score, if there is something to judge them by."""
+    """The score of the best candidates, if they can be judged."""
 
     metric: Metric
     signature: str
@@ -54,7 +54,7 @@ class Scored(NamedTuple):
 
 
 class Reranked(NamedTuple):
-    """What was chosen: how many lists, in how many another candidate than the first, the mean margin, the score."""
+    """The number of lists, of changed choices (not the first candidate), the mean margin, and the score."""
 
     segments: int
     candidates: int
@@ -88,7 +88,7 @@ def rerank(task: RerankTask) -> Reranked:
 
 
 def _scored(task: RerankTask, runs: Runs, merged: Candidates, learnt: Weights) -> Scored:
-    """What the best candidates score, among those that can be judged."""
+    """The score of the best candidates that can be judged."""
     metric = task.metric or "bleu"
     [lists] = labelled([merged], metric, UNSCORED)
     arbiter = judge(lists, references_of(lists.segments, runs.records, task.refs, metric), metric, listed=task.listed)
@@ -97,7 +97,7 @@ def _scored(task: RerankTask, runs: Runs, merged: Candidates, learnt: Weights) -
 
 
 class _Ranked(NamedTuple):
-    """Lists with a score and the places of their candidates, the best first; the first of equals is better."""
+    """Lists with scores, and the places of their candidates, best first; of equals the first listed comes first."""
 
     lists: Candidates
     scores: Reals
@@ -114,7 +114,7 @@ class _Ranked(NamedTuple):
         return np.flatnonzero(np.diff(self.lists.bounds))
 
     def margins(self) -> Reals:
-        """How much better the best is than the second; NaN in lists of one."""
+        """The score of the best candidate minus that of the second; NaN in lists of one."""
         bounds = self.lists.bounds
         several = np.flatnonzero(np.diff(bounds) > 1)
         margins = np.full(len(self.lists), np.nan)

@@ -1,4 +1,4 @@
-"""Repeat a run from what its folder says of it, in another folder, and compare the two to the bit."""
+"""Repeat a run with the settings in its folder, in another folder, and compare the two to the bit."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ Facts = Mapping[str, object]
 CLOCKS = ("seconds", "memory", "cores")  # what differs between any two runs
 VERSIONS = ("rampion", "kernels", "python", "machine", "simd")
 OTHERWISE = "only runs of rampion tune and rampion train can be repeated"
-# Where things are, and who does the work: neither changes a bit of the result.
+# Places and executors, which change no bit of the result.
 PLACES = ("executor", "threads", "memory", "system", "base_run")
 
 
 class Weighed(NamedTuple):
-    """The weights of both runs: how many there are (or files of them), how many differ, and by how much at most."""
+    """The weights of both runs: their number (or that of their files), how many differ, and the largest difference."""
 
     what: str
     number: int
@@ -39,9 +39,9 @@ class Weighed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rerun:
-    """A run and its repetition. Each list tells what is not as it was; where all are empty, nothing is known to be.
+    """A run and its repetition. The lists hold the differences; if all are empty, no difference was found.
 
-    first     the first round or iteration that differs, with its number and what it said in either run
+    first     the first round or iteration that differs, with its number and its figures in both runs
     """
 
     run: str
@@ -56,7 +56,7 @@ class Rerun:
 
     @property
     def same(self) -> bool:
-        """Whether all weights, and all figures on the way, are the same to the bit."""
+        """Whether all weights, and all figures of rounds and iterations, are the same to the bit."""
         return self.first is None and not self.weights.differ
 
     def facts(self) -> dict[str, object]:
@@ -119,7 +119,7 @@ def _texts(config: Facts, name: str) -> list[str]:
 
 
 def _text(config: Facts, name: str) -> str | None:
-    """A setting that is a word, and may not have been given."""
+    """A setting that is a word, if it was given."""
     found = config.get(name)
     return None if found is None else str(found)
 
@@ -130,7 +130,7 @@ def _number(config: Facts, name: str) -> int | None:
 
 
 def _changes(config: Facts, usual: Facts) -> list[str]:
-    """The settings of the recipe that were not the usual ones, as --set takes them."""
+    """The settings of the recipe that differ from the defaults, as --set takes them."""
     changes = []
     for name, value in usual.items():
         if name in config and config[name] != value:

@@ -1,4 +1,4 @@
-"""Runs of rampion train, as commands look into them: weights of millions of keys, and the decoder that they are of."""
+"""Runs of rampion train for commands that read them: weights of millions of keys, and their decoder."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def decoder_of(run: SetRun) -> BlockDecoder:
 
 
 class Inside:
-    """What stands in the weights of a run, or of a group of templates only; names are made for what is shown."""
+    """The weights of a run, or of some templates only. Names are made only for weights that are shown."""
 
     def __init__(self, run: SetRun, iteration: int | None, group: str | None) -> None:
         from rampion.decoder.features.templates import NAMES, mask_of
@@ -76,7 +76,7 @@ class Inside:
         self.weights = table.weigh(self.keys)
 
     def templates(self) -> dict[str, TemplateRow]:
-        """How many features each template has, how many of them weigh something, and the norm of their weights."""
+        """The number of features of each template, of its nonzero weights, and their norm."""
         templates = _template(self.keys)
         counts, nonzero = np.bincount(templates), np.bincount(templates, self.weights != 0)
         squares = np.bincount(templates, np.square(self.weights, dtype=np.float64))
@@ -106,7 +106,7 @@ class Inside:
 
 
 def largest(weights: NDArray[np.float32], top: int) -> NDArray[np.int64]:
-    """The places of the largest weights, the first of equals first; 0 is none of them."""
+    """The places of the largest nonzero weights, the first of equals first."""
     sizes = np.abs(weights)
     places = np.flatnonzero(sizes)
     if len(places) > top:

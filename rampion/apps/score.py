@@ -61,7 +61,7 @@ def score_choices(
     columns: Sequence[str] | None = None,
     lenient: bool = False,
 ) -> list[Scored]:
-    """The scores of what every system chooses from the lists; by a column also how well it ranks them."""
+    """The scores of every system's choices from the lists; for a column also the quality of its ranking."""
     asked = list(dict.fromkeys(metrics or METRICS))
     given, found = chosen.given(lists, refs, asked, columns, lenient), []
     judged = dict(zip(titles(asked), given.judged, strict=True))

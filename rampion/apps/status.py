@@ -1,4 +1,4 @@
-"""How a run with an executor stands, read from its folder while it works."""
+"""The progress of a run with an executor, read from its folder while it works."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rampion.system import alive
 
 
 class Worker(TypedDict):
-    """What a worker has done, how fast, and for how many seconds it has sent nothing."""
+    """A worker: what it has done, its speed, and the seconds since its last message."""
 
     shards: int
     items: int
@@ -49,7 +49,7 @@ Standing = TypedDict(
 
 
 def status(run: Path) -> Standing:
-    """How far a run is, what its workers do, and what went wrong."""
+    """The progress of a run, its workers, and its faults."""
     journal = Journal(run / SHARDS / "journal")
     if not journal.path.exists():
         raise InputError(f"{run}: holds no run with an executor; name the folder given with --out, or --run")
@@ -87,7 +87,7 @@ def status(run: Path) -> Standing:
 
 
 def _iterations(run: Path) -> Iterations | None:
-    """How many of how many iterations of training are done, and what the rest will take."""
+    """The numbers of finished and of all iterations of training, and the remaining time."""
     folder = RunFolder(run)
     if not folder.begun or "iterations" not in (config := folder.config):
         return None

@@ -1,4 +1,4 @@
-"""Binary files: stores of lists made of other files, and files of every kind proved byte by byte."""
+"""Binary files: make stores of lists, and check files of every kind byte by byte."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rampion.training import mixing, sharded
 
 
 class Fact(NamedTuple):
-    """What a file holds; None where its kind has no such things."""
+    """The contents of a file; None for contents that its kind does not have."""
 
     store: str
     segments: int | None
@@ -33,7 +33,7 @@ class Fact(NamedTuple):
     kind: str
 
 
-# Whoever reads a kind of file proves it. What a run writes for itself alone needs its schema only.
+# Each kind of file is checked by its reader. Kinds that a run writes only for itself need just their schema.
 READERS: dict[str, Callable[[str], object]] = {
     "lm": lm.read, "blocks": BlockSet.read, "aligner": Aligner.load, "lattice": lattice.read,
 }  # fmt: skip
@@ -54,7 +54,7 @@ def pack(lists: list[str], out: str, lenient: bool, columns: Sequence[str] | Non
 
 
 def verify(paths: Sequence[str]) -> list[Fact]:
-    """What each file holds, which must be whole."""
+    """The contents of each file; raise InputError if one is damaged."""
     return [fact for path in paths for fact in _checked(path)]
 
 

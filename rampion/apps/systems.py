@@ -26,7 +26,7 @@ from rampion.threads import processors
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaveOneOut:
-    """The text that the blocks were made from: no line is decoded with its own counts."""
+    """The text that the blocks were made from, for decoding each line without its own counts."""
 
     target: str | None = None
     align: str | None = None
@@ -131,7 +131,7 @@ def opened(asked: SystemOptions, lines: Texts, tick: Callable[[int], None], dist
 
 
 def weighed(asked: SystemOptions, lines: Texts, tick: Callable[[int], None], distinct: bool = False) -> Opened:
-    """The same, if some of the weights are for features of the decoder."""
+    """The same; raise InputError if no weight is for a feature of the decoder."""
     found = opened(asked, lines, tick, distinct)
     system = found.system
     if isinstance(found.weights, Weights) and asked.weights and not asked.lenient:
@@ -166,7 +166,7 @@ class Shared(NamedTuple):
     folder: Path | None = None
 
     def proved(self) -> Shared:
-        """Refuse one without the other."""
+        """Raise InputError if one is given without the other."""
         if bool(self.executor) != bool(self.folder):
             raise RecipeError(
                 "--executor needs --run DIR, where the results of its tasks are kept, and --run is for --executor only"

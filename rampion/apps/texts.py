@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def texts_of(paths: list[str], pair: str | None) -> tuple[Texts, Texts, str | None]:
-    """Source and target of the text to learn from, and where a folder keeps their alignment, if it does."""
+    """The source and target text to learn from, and the file of their alignment if the folder has one."""
     from rampion.decoder.text.corpus import Corpus
     from rampion.errors import InputError
     from rampion.formats import texts
@@ -22,7 +22,7 @@ def texts_of(paths: list[str], pair: str | None) -> tuple[Texts, Texts, str | No
     if len(paths) == 1:
         corpus = Corpus.load(paths[0], pair)
         kept = sorted(Path(paths[0]).glob(f"train.{pair or '-'.join(corpus.languages)}.align*"))
-        own = str(kept[0]) if kept and corpus.train.links is not None else None  # one of another version is no use
+        own = str(kept[0]) if kept and corpus.train.links is not None else None  # not of another version
         return corpus.train.source, corpus.train.target, own
     source, target = map(texts.read, paths)
     if len(source) != len(target):

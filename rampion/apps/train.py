@@ -39,7 +39,7 @@ Show = Callable[[SetIteration], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainTask:
-    """What to learn from, how, and where to; None leaves a setting of the recipe as it is."""
+    """The text to learn from, the settings, and the output folder; None keeps a setting of the recipe."""
 
     corpus: str
     out: Path
@@ -76,7 +76,7 @@ class TrainTask:
         return found.set(**{name: value for name, value in shorthand.items() if value is not None})
 
     def asked(self, features: str, threads: int) -> dict[str, object]:
-        """What the run folder keeps of the options."""
+        """The options that the run folder keeps."""
         return {
             "corpus": self.corpus, "recipe": self.recipe, "features": features, "reordering": self.reordering,
             "fixed": self.fixed, "base_run": str(self.base.absolute()) if self.base else None, "pairs": self.pairs,
@@ -97,7 +97,7 @@ class Trained(NamedTuple):
 
 
 def train(task: TrainTask, show: Show) -> Trained:
-    """Learn from relevant sets until the run has all iterations; every one is shown, also those done before."""
+    """Learn from relevant sets until the run has all iterations; `show` receives all of them, also earlier ones."""
     with owned(task.out, console.note):
         return _train(task, show)
 
@@ -162,7 +162,7 @@ def _text(made: System, policy: RelevantSets, pairs: int | None) -> Text:
 
 
 def _finished(run: SetRun, curves: Path | None) -> Trained:
-    """The answer of a run, kept in its folder."""
+    """The result of a run, which is written to its folder."""
     best = run.chosen
     path = str(run.file(best.iteration))
     run.folder.event("done", {"iteration": best.iteration, "dev": best.dev, "test": best.test, "weights": path})
@@ -188,7 +188,7 @@ def fixed_of(option: str) -> tuple[str, float]:
 
 
 def bytes_of(size: str | None) -> int | None:
-    """12G in bytes."""
+    """The number of bytes of a size such as 12G."""
     if size is None:
         return None
     number, unit = size.upper().removesuffix("B"), ""

@@ -52,12 +52,12 @@ from rampion.training.tuned import Tuned
 from rampion.training.tuning import refuse_shards, refuse_with_auto
 from rampion.training.validation import FOLDS
 
-Show = Callable[[str, Round], None]  # the metric's name, and what became of a round
+Show = Callable[[str, Round], None]  # the metric's name, and the results of a round
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TuneTask:
-    """What to tune on, how, and where to; `settings` are NAME=VALUE."""
+    """The lists to tune on, the settings (NAME=VALUE), and the output folder."""
 
     lists: list[str]
     refs: list[str] = field(default_factory=list)
@@ -81,7 +81,7 @@ class TuneTask:
     force: bool = False
 
     def asked(self) -> dict[str, object]:
-        """What a run folder keeps of the options."""
+        """The options that a run folder keeps."""
         return {
             "recipe": self.recipe, "lists": self.lists, "refs": self.refs, "weights": self.weights,
             "policy": self.policy or MERGE, "dev": self.dev, "dev_refs": self.dev_refs, "columns": self.columns,
@@ -108,7 +108,7 @@ ROSE = 0.05  # a share by which the loss may end above its first round: it count
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """A task with everything that it names: recipes, lists, references and weights."""
+    """A task with its inputs read: recipes, lists, references and weights."""
 
     task: TuneTask
     recipes: dict[str, Recipe]
@@ -124,7 +124,7 @@ class Prepared:
 
 
 def prepare(task: TuneTask) -> Prepared:
-    """Prove the options and read the lists."""
+    """Check the options and read the lists."""
     if task.resume:
         raise RecipeError(
             "--resume continues a run with a decoder; tuning on lists begins again, or with --shards continues by "
@@ -172,7 +172,7 @@ def prepare(task: TuneTask) -> Prepared:
 
 
 def _unmoved(recipes: dict[str, Recipe], lists: Candidates) -> Iterator[str]:
-    """Recipes that search along some of the features only."""
+    """Warnings about recipes that search along only some of the features."""
     for name, recipe in recipes.items():
         if isinstance(recipe.solver, LineSearch) and (left := recipe.solver.unmoved(lists)):
             yield (
@@ -182,7 +182,7 @@ def _unmoved(recipes: dict[str, Recipe], lists: Candidates) -> Iterator[str]:
 
 
 def _sole_column(task: TuneTask, runs: Sequence[Candidates], records: Records | None) -> str | None:
-    """The metric of the only column, if nobody has said what to learn from, and there are no references."""
+    """The metric of the only column, if neither a target nor references are given."""
     there = [name for name in runs[0].metrics if name != "reached"]
     asked = any(setting.startswith("metric=") for setting in task.settings)
     if asked or task.refs or not there or (records and any(records.found.values())):
@@ -220,13 +220,13 @@ def groups_of(runs: Sequence[Candidates], column: str | None) -> list[str] | Non
 
 @contextmanager
 def claimed(task: TuneTask) -> Iterator[None]:
-    """The folder of the run, which nobody else writes meanwhile."""
+    """The folder of the run, locked while it is written."""
     with owned(task.out, console.note):
         yield
 
 
 def _refuse_others(task: TuneTask, recipes: dict[str, Recipe], several: bool) -> None:
-    """Refuse folders of other runs. Of several recipes each has folders of its own."""
+    """Refuse folders of other runs. Each of several recipes has folders of its own."""
     for name, recipe in recipes.items():
         paths = [task.out / name, *task.out.glob(f"{glob.escape(name)}.*")] if several else [task.out]
         config = task.asked() | {"recipe": name.partition(",")[0]} | _settings(recipe)
@@ -236,12 +236,12 @@ def _refuse_others(task: TuneTask, recipes: dict[str, Recipe], several: bool) ->
 
 
 def _settings(recipe: Recipe) -> dict[str, object]:
-    """Without those that lists from files leave without effect."""
+    """The settings without those that have no effect on lists from files."""
     return {name: value for name, value in recipe.settings().items() if name not in OF_DECODERS}
 
 
 class TunedRun(NamedTuple):
-    """The answer of one run on lists, its facts for machines, and what should make one look twice."""
+    """The result of one run on lists, its figures for --json, and warnings."""
 
     tuned: Tuned
     metric: Metric
@@ -252,12 +252,12 @@ class TunedRun(NamedTuple):
 
 
 def tune(ready: Prepared, show: Show) -> TunedRun:
-    """Tune with the one recipe; every round is shown."""
+    """Tune by one recipe; `show` receives every round."""
     task, metric, chosen = ready.task, ready.metric, next(iter(ready.recipes.values()))
 
     @cache
     def folder() -> RunFolder:
-        """Made with the first round, when the input has proved good."""
+        """Make the folder with the first round, when the input has been accepted."""
         RunFolder(task.out).clear()
         return RunFolder.begin(task.out, task.asked() | _settings(chosen), task.inputs())
 
@@ -272,7 +272,7 @@ def tune(ready: Prepared, show: Show) -> TunedRun:
         if task.shards and task.shards > 1:
             workers, size = stack.enter_context(team(task.executor or "local", task.out))
             if size:
-                raise RecipeError(f"--executor {task.executor}: --shards says how much a shard has; leave size= out")
+                raise RecipeError(f"--executor {task.executor}: --shards sets the size of a shard; leave size= out")
         if task.recipe == AUTO:
             tuned = ready.lists.choose(chosen.metric, record, task.folds)
         else:
@@ -297,7 +297,7 @@ def _facts(task: TuneTask, tuned: Tuned, weights: Path) -> dict[str, object]:
 
 
 def _twice(task: TuneTask) -> Iterator[str]:
-    """Held-out lists that are not held out."""
+    """Warn of held-out lists that are also learnt from."""
     known = {fingerprint(path).get("sha256", path): path for path in task.lists}
     for path in task.dev:
         if same := known.get(fingerprint(path).get("sha256", path)):
@@ -305,7 +305,7 @@ def _twice(task: TuneTask) -> Iterator[str]:
 
 
 def _doubts(tuned: Tuned, higher_is_better: bool) -> Iterator[str]:
-    """What should make one look twice at weights that are not plainly useless."""
+    """Warnings about doubtful weights; useless ones are errors."""
     before, after = tuned.before.chosen, tuned.after.chosen
     if after < before if higher_is_better else after > before:
         yield (
@@ -320,7 +320,7 @@ def _doubts(tuned: Tuned, higher_is_better: bool) -> Iterator[str]:
     if tuned.shrunk < 0.05:
         yield (
             f"the weights have shrunk to {100 * tuned.shrunk:.2g} % of their initial length; a loss without a margin "
-            "(ramp2, the perceptrons) is content with weights near 0"
+            "(ramp2, the perceptrons) is least with weights near 0"
         )
     if tuned.recipe.keep == "dev" and not tuned.dev:
         yield "this recipe keeps the round that is best on held-out lists; without --dev these are the last round's"
@@ -344,7 +344,7 @@ class Compared(NamedTuple):
 
 
 def _progress(trial: Trial, done: int, of: int, seconds: float) -> str:
-    """How many are done, and how long the others will take if they take as long."""
+    """Print the number of finished trials, and an estimate of the remaining time."""
     left = f", about {seconds / done * (of - done):.0f} s left" if done < of else ""
     return f"{done} of {of}: {trial.name}, {trial.trouble or f'{trial.seconds:.2f} s'}{left}"
 

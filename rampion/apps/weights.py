@@ -1,4 +1,4 @@
-"""Look into weights: those of lists by name, and those of a run of rampion train by template."""
+"""Show weights: those of lists by name, and those of a run of rampion train by template."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class OfRun(NamedTuple):
 def look(
     file: str, top: int, group: str | None, iteration: int | None, compare: str | None, out: str | None
 ) -> Named | OfRun:
-    """What stands in weights; `out` takes them all."""
+    """The weights to show; all of them are written to `out`."""
     if run := run_of(file):
         if compare:
             raise RecipeError(f"{file}: is a run of rampion train; write its weights by name (--out) and compare those")

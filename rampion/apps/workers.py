@@ -1,4 +1,4 @@
-"""--executor: who does the work, and the folder that keeps its finished shards."""
+"""--executor: the workers, and the folder that keeps finished shards."""
 
 from __future__ import annotations
 

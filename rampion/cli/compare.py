@@ -57,7 +57,7 @@ def compare(
     style: opt.Style = Format.terminal,
     as_json: opt.Json = False,
 ) -> None:
-    """Compare systems with a baseline: scores, differences, and how likely chance is to make such a difference."""
+    """Compare systems with a baseline: scores, differences, and the p-values of the differences."""
     from rampion.apps import compare as comparing
     from rampion.apps.inputs import with_target
 

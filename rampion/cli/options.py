@@ -204,7 +204,7 @@ Columns = Annotated[
     Option(
         "--columns",
         metavar="ROLE=COLUMN,…",
-        help="What the columns of a table are for, as in id=question_id,text=solution,target=is_correct; roles are id, "
+        help="The roles of a table's columns, as in id=question_id,text=solution,target=is_correct; roles are id, "
         "text, source, group, weight, score, target, refs, features, keep, indicators, drop and size; several columns "
         "of a role have a + between. By default common names are known, and other columns of numbers are features.",
         show_default="common names",

@@ -45,7 +45,7 @@ def load_nbest(path: FilePath, columns: str | Sequence[str] | None = None) -> Ca
     path : str or path
         A Moses n-best list, JSONL, a table, a store, or the output of another program; packed or not.
     columns : str or sequence of str, optional
-        What the columns of a table are for, as in "id=question_id,text=solution,target=is_correct". By default common
+        The roles of a table's columns, as in "id=question_id,text=solution,target=is_correct". By default common
         names are recognised, and a warning shows how.
 
     Returns
@@ -75,7 +75,7 @@ def load_runs(paths: Sequence[FilePath], columns: str | Sequence[str] | None = N
     paths : sequence of str or path
         A file for every decoding.
     columns : str or sequence of str, optional
-        What the columns of tables are for, as in `load_nbest`.
+        The roles of columns, as in `load_nbest`.
 
     Returns
     -------
@@ -233,7 +233,7 @@ def save_lists(
 class ListFiles(NamedTuple):
     """The rows of every file, with ids of one table of feature names; `skipped` is empty unless read leniently.
 
-    `records` is what each file says of references, and `notices` what its reader wants to be known.
+    `records` are the references in each file, and `notices` the remarks of its reader.
     """
 
     names: Names
@@ -241,7 +241,7 @@ class ListFiles(NamedTuple):
     skipped: list[Skipped]
     records: list[references.Records]
     notices: list[str]
-    orders: list[NDArray[np.int64] | None]  # of every table the row of each candidate; other files keep their order
+    orders: list[NDArray[np.int64] | None]  # for every table the row of each candidate; other files keep their order
 
 
 def is_store(paths: Sequence[FilePath]) -> bool:
@@ -284,14 +284,14 @@ def read_lists(paths: Sequence[FilePath], *, lenient: bool = False, columns: Col
 
 
 def _empty(path: FilePath, run: list[Rows]) -> Iterator[str]:
-    """How many hypotheses say nothing, which few tasks but recognition allow."""
+    """A notice of the number of empty hypotheses, which are rarely intended except in recognition."""
     count = sum(int((np.diff(rows.texts.bounds) == 0).sum()) for rows in run)
     if count:
         yield f"{shown(path)}: {count} of {sum(len(rows.texts) for rows in run)} hypotheses are empty"
 
 
 def records_in(path: FilePath, skipped: Skipped | None, columns: Columns) -> Iterable[tuple[int, Any]] | None:
-    """The records of a file with their lines; None of a store or a Moses list."""
+    """The records of a file with their lines; None for a store or a Moses list."""
     if folders.recognises(path):
         return folders.records(path)
     start = head(path)
@@ -327,7 +327,7 @@ STRANGE = {
 }
 
 
-# Files of records: how each is known by its first bytes, and what reads it.
+# Files of records: how each is recognised by its first bytes, and its reader.
 RECORDS: tuple[tuple[Callable[[bytes], bool], Callable[[FilePath, Skipped | None], Iterable[tuple[int, Any]]]], ...] = (
     (jsonl.recognises, jsonl.records),
     (fairseq.recognises, fairseq.records),

@@ -33,7 +33,7 @@ from rampion.schema import Schema
 
 NAME, VERSION = b"\x89RAMPIO", 1
 _START, _ALIGN, _DIMENSIONS = struct.Struct("<7sBII"), 64, 8
-_trusted = False  # whether the user vouches for all files
+_trusted = False  # whether the user trusts all files
 _DTYPES = ("|u1", "<u2", "<u4", "<u8", "<i4", "<i8", "<f4", "<f8")
 
 
@@ -50,7 +50,7 @@ class _Entry(NamedTuple):
 def write(
     path: FilePath, kind: str, arrays: Mapping[str, Array], meta: Mapping[str, Any], durable: bool = True
 ) -> None:
-    """Write the arrays; meta is whatever JSON can hold. What can be made again need not be durable."""
+    """Write the arrays; meta is any JSON value. A file that can be made again need not be durable."""
     if str(path).endswith((".gz", ".zst")):
         raise InputError(f"{path}: a binary file is mapped into memory and cannot be packed; drop the ending")
     parts, entries = list[bytes | memoryview](), []
@@ -69,7 +69,7 @@ def write(
 
 
 def trust(wanted: bool = True) -> None:
-    """From now on read files without looking at their bytes: for files that nobody else could have changed."""
+    """From now on read files without checking their bytes, for files that nobody else could have changed."""
     global _trusted
     _trusted = wanted
 
@@ -77,7 +77,7 @@ def trust(wanted: bool = True) -> None:
 def read(path: FilePath, schema: Schema) -> tuple[dict[str, Array], dict[str, Any]]:
     """The arrays, read-only and mapped from the file, and meta; every byte has been checked, and proved by the schema.
 
-    A reader of binary files is a schema and this call: what it gets can go to kernels as it is.
+    A reader of binary files is a schema and this call; the arrays can be passed to kernels.
     """
     arrays, meta = opened(path, schema.kind)
     try:
@@ -88,7 +88,7 @@ def read(path: FilePath, schema: Schema) -> tuple[dict[str, Array], dict[str, An
 
 
 def opened(path: FilePath, kind: str) -> tuple[dict[str, Array], dict[str, Any]]:
-    """The arrays and meta; every byte is as it was written, but nothing says that they fit together."""
+    """The arrays and meta. Checksums have been compared, but not whether the arrays fit together."""
     with _file(path) as file:
         entries, meta, offset = _header(path, kind, file)
         whole = np.memmap(file, np.uint8, "r")
@@ -103,13 +103,13 @@ def opened(path: FilePath, kind: str) -> tuple[dict[str, Array], dict[str, Any]]
 
 
 def kind_of(path: FilePath) -> str:
-    """The kind that a file's header tells; the arrays are not looked at."""
+    """The kind in a file's header; the arrays are not read."""
     with _file(path) as file:
         return str(_content(path, "binary", file)[0]["kind"])
 
 
 def release(array: Array) -> None:
-    """Let go of the memory of a mapped array and of all others of its file; whoever reads them gets them anew."""
+    """Release the memory of a mapped array and of all others of its file; the next access reads them from disk."""
     base: Any = array
     while isinstance(base, np.ndarray):
         base = base.base

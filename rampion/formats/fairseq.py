@@ -1,4 +1,4 @@
-"""What fairseq-generate prints: S-, T-, H-, D- and P- lines of every sentence; other lines are its log."""
+"""The output of fairseq-generate: S-, T-, H-, D- and P- lines of every sentence; other lines are its log."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def records(path: FilePath, skipped: Skipped | None = None) -> Iterator[tuple[in
 
 
 def _whole(record: dict[str, Any]) -> dict[str, Any] | WrongError:
-    """The record of a sentence whose hypotheses all have what one of them has; or what is wrong with it."""
+    """The record of a sentence, or what is wrong: hypotheses of a sentence must have the same kinds of lines."""
     if not record["hyps"]:
         return WrongError(f"sentence {record['id']} has no hypothesis (H-{record['id']}); get the file again")
     names = {name for hyp in record["hyps"] for name in hyp["feats"]}

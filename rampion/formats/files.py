@@ -1,4 +1,4 @@
-"""The one way into a file and the one way out.
+"""Reading and writing of files; all other modules use these functions.
 
 Reading: a path or `-` (stdin); plain, gzip or zstd by the first bytes; blocks of whole lines in bounded memory.
 Writing: a temporary file beside the target replaces it once it is wholly on the disk; until then the old file stays.
@@ -45,7 +45,7 @@ _WRITTEN = (
 
 @dataclass(slots=True)
 class Skipped:
-    """What a lenient reader left out: how many lines, and the sentence about the first."""
+    """The lines that a lenient reader left out: their number, and the sentence about the first."""
 
     count: int = 0
     first: str = ""
@@ -56,16 +56,16 @@ class Skipped:
 
 
 class Remark(str):
-    """What a reader says of a list, in place of a record: `3 of 20 lists …`."""
+    """A remark of a reader about a list, in place of a record: `3 of 20 lists …`."""
 
 
 def shown(path: FilePath) -> str:
-    """The file's name in a sentence."""
+    """The file's name as sentences show it."""
     return "<stdin>" if os.fspath(path) == "-" else os.fspath(path)
 
 
 class Origin(NamedTuple):
-    """A file that something was read from, and which one it was."""
+    """A file that was read, identified by its inode and time."""
 
     path: Path
     inode: int
@@ -78,7 +78,7 @@ class Origin(NamedTuple):
 
     @property
     def there(self) -> bool:
-        """Whether it is there as it was."""
+        """Whether the file still exists unchanged."""
         try:
             return Origin.of(self.path) == self
         except OSError:
@@ -86,7 +86,7 @@ class Origin(NamedTuple):
 
 
 def head(path: FilePath) -> bytes:
-    """Some first bytes of the content. Stdin keeps its own, and may show none of them yet if it is packed."""
+    """The first bytes of the content. Stdin keeps them for the next reader, and may have none yet if it is packed."""
     with _opened(path) as file:
         if os.fspath(path) != "-":
             if not file.seekable():
@@ -185,7 +185,7 @@ def replacing(path: FilePath, durable: bool = True) -> Iterator[BinaryIO]:
         with _beside(target, durable) as partial, _packed(target, partial) as packed:
             yield packed
     except BrokenPipeError:
-        raise  # whoever read has gone, which is no fault
+        raise  # the reader has gone, which is no error
     except OSError as error:
         left = "the old file is unchanged" if target.is_file() and stream is None else "nothing was left behind"
         raise InputError(f"{path}: cannot be written: {error.strerror}; {left}") from error
@@ -206,7 +206,7 @@ def _beside(target: Path, durable: bool) -> Iterator[BinaryIO]:
                     os.fsync(file.fileno())
             os.replace(partial, target)
     except BaseException:
-        with suppress(OSError):  # the system's complaint is about the file, not about this
+        with suppress(OSError):  # the system's error is about the file, not about this attempt
             partial.unlink(missing_ok=True)
         raise
     finally:
@@ -218,7 +218,7 @@ def _beside(target: Path, durable: bool) -> Iterator[BinaryIO]:
 def _stream(path: FilePath) -> int | None:
     """The number of the open file of this process that a path such as /dev/stdout names, if it names one."""
     found = os.path.abspath(path)
-    for _ in range(40):  # as many links as the system follows
+    for _ in range(40):  # the number of links that the system follows
         folder, name = os.path.split(found)
         own = folder in ("/dev/fd", "/proc/self/fd", f"/proc/{os.getpid()}/fd") and name.isdecimal()
         if own or not os.path.islink(found):
@@ -228,12 +228,12 @@ def _stream(path: FilePath) -> int | None:
 
 
 def swept_beside(path: FilePath) -> None:
-    """Remove what killed processes have left of this file or folder, under temporary names that nobody holds."""
+    """Remove temporary files of this file or folder that killed processes have left and no process holds."""
     target = Path(os.path.realpath(path))
     try:
         names = [name for name in os.listdir(target.parent) if name.startswith(f".{target.name[:200]}.")]
     except (OSError, ValueError):
-        return  # whoever writes will say it
+        return  # writing will report it
     for left in (target.parent / name for name in names if _PART.fullmatch(name)):
         with suppress(OSError), held(left) as free:
             if free:
@@ -241,7 +241,7 @@ def swept_beside(path: FilePath) -> None:
 
 
 def swept(folder: Path) -> None:
-    """Remove what a killed process has not finished writing; nobody else may be writing in this folder."""
+    """Remove unfinished files of killed processes. No other process may be writing in this folder."""
     for where in (folder, *(folder / name for name in _WRITTEN)):
         for left in where.rglob(".*.part") if where != folder else where.glob(".*.part"):
             if _PART.fullmatch(left.name):
@@ -250,7 +250,7 @@ def swept(folder: Path) -> None:
 
 @contextmanager
 def _opened(path: FilePath) -> Iterator[BinaryIO]:
-    """The raw bytes; whatever the system has against it becomes one sentence."""
+    """The raw bytes. An error of the system becomes one sentence."""
     try:
         with nullcontext(sys.stdin.buffer) if os.fspath(path) == "-" else open(path, "rb") as file:
             yield file
@@ -300,7 +300,7 @@ def _decompressed(
 
 
 def _zstd(path: FilePath) -> tuple[Callable[[], Any], type[Exception]]:
-    """A maker of zstd decompressors, and what they raise."""
+    """A function that makes zstd decompressors, and the exceptions that these raise."""
     try:
         from compression import zstd
 

@@ -19,7 +19,7 @@ _LATTICES = ".lat", ".slf"
 
 
 def recognises(path: FilePath) -> bool:
-    """Whether it is a folder; stdin is none."""
+    """Whether the path is a folder."""
     return Path(path).is_dir()
 
 

@@ -13,7 +13,7 @@ from rampion.errors import FormatError
 from rampion.formats.files import FilePath, Remark, Skipped, lines, shown
 
 MOST = 100  # texts of a lattice
-_TRIES = 100 * MOST  # paths that are looked at for them
+_TRIES = 100 * MOST  # paths that are examined to find them
 _CELL = re.compile(r'(?<!\w)([A-Za-z]\w*)=("[^"]*"|\S*)')
 _SILENT = {"!NULL", "<s>", "</s>", "!SENT_START", "!SENT_END", "!ENTER", "!EXIT", "<eps>", "-pau-", "[s]", "[/s]"}
 SCORES = {"a": "acoustic", "l": "lm", "n": "ngram"}
@@ -29,7 +29,7 @@ class Arc(NamedTuple):
 
 
 def recognises(head: bytes) -> bool:
-    """Whether the first line that is no comment is that of a lattice."""
+    """Whether the first line that is no comment begins a lattice."""
     rows = [line for line in head.split(b"\n") if line.strip() and not line.startswith(b"#")]
     return bool(rows) and (rows[0].startswith(b"VERSION=") or re.match(rb"N=\s*\d+\s+L=\s*\d+", rows[0]) is not None)
 
@@ -83,7 +83,7 @@ def _read(path: FilePath, skipped: Skipped | None) -> tuple[dict[str, str], dict
     for key, count in (("N", len(nodes)), ("NODES", len(nodes)), ("L", len(links)), ("LINKS", len(links))):
         if key in header and header[key].isdecimal() and header[key].lstrip("0") != str(count or ""):
             raise FormatError(
-                f"{shown(path)}: has {count} of the {header[key][:20]} lines that {key}= tells; get the file again"
+                f"{shown(path)}: has {count} of the {header[key][:20]} lines that {key}= announces; get the file again"
             )
     if not links:
         raise FormatError(f"{shown(path)}: has no links; a lattice with J= lines is expected")

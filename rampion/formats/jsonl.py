@@ -20,7 +20,7 @@ def recognises(head: bytes) -> bool:
 
 
 def records(path: FilePath, skipped: Skipped | None = None) -> Iterator[tuple[int, Any]]:
-    """Every record with its line; what is wrong with a line stands in the record's place."""
+    """Every record with its line; for a bad line the error is in the record's place."""
     found = lines(path, skipped)
     for line, text in found:
         if not text:

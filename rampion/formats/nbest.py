@@ -20,7 +20,7 @@ from rampion.store.names import Labels
 from rampion.store.rows import Rows
 from rampion.store.text import Texts
 
-_PLACE, _ID, _TEXT, _NOTE, _SEGMENT, _ENTRIES = 0, 1, 3, 5, 7, 8  # columns of spans; ends stand behind ID, TEXT, NOTE
+_PLACE, _ID, _TEXT, _NOTE, _SEGMENT, _ENTRIES = 0, 1, 3, 5, 7, 8  # columns of spans; ends follow ID, TEXT, NOTE
 _POSITION, _LINES, _WHERE = 0, 1, 2  # cells of state
 _SHORTEST = len(b"0||| |||\n")  # no line that is read has fewer bytes
 _BAR = re.compile(rb"(?<!\S)\|\|\|(?!\S)")
@@ -33,7 +33,7 @@ _TRAVATAR = re.compile(rb"\|\|\|\s*" + _NUMERAL + rb"\s*\|\|\|\s*[^\s=:]+[=:]\s*
 
 
 class Answer(IntEnum):
-    """Why the kernel `parse` stopped."""
+    """The reason for which the kernel `parse` stopped."""
 
     DONE = 0
     FULL = 1
@@ -63,7 +63,7 @@ def read(path: FilePath, labels: Labels, skipped: Skipped | None = None) -> Iter
 
 
 class _Reader:
-    """What must be remembered from one block of lines to the next."""
+    """The state between two blocks of lines."""
 
     def __init__(self, path: FilePath, labels: Labels, skipped: Skipped | None) -> None:
         self.path, self.labels, self.skipped = path, labels, skipped
@@ -73,7 +73,7 @@ class _Reader:
         self.numbered = True
 
     def rows(self, block: bytes, last: bool) -> tuple[int, Rows]:
-        """How much of the block was used, and its candidates: all of them, or all but the last segment's."""
+        """The number of bytes that were used, and the candidates: all, or all but those of the last segment."""
         if self.line == 1:
             self._refuse_joined(block)
         spans, scores, slots, values, bad = self._parse(block)
@@ -130,7 +130,7 @@ class _Reader:
         return spans[:count], scores[:count], slots[:entries], values[:entries], bad
 
     def _in_order(self, block: bytes, spans: Offsets) -> NDArray[np.bool_]:
-        """Which lines to keep: those of segments that come back after they ended are bad lines."""
+        """Which lines to keep. Lines of a segment that occurs again after its end are bad."""
         keep = np.ones(len(spans), np.bool_)
         starts = np.flatnonzero(np.diff(spans[:, _SEGMENT], prepend=-1))
         for start, end in pairwise([*starts.tolist(), len(spans)]):
@@ -220,7 +220,7 @@ def _cut(block: bytes, spans: Offsets, column: int) -> Texts:
 
 
 def _sentence(answer: Answer, block: bytes, place: int, labels: Labels) -> str:
-    """What is wrong at the place where the kernel stopped."""
+    """The sentence about the place where the kernel stopped."""
     start, end = block.rfind(b"\n", 0, place) + 1, block.index(b"\n", place)
     tokens = block[place:end].split()
     token = tokens[0].decode()[:60] if tokens else ""

@@ -1,4 +1,4 @@
-"""Beams that NeMo writes: a line `text<tab>score` for each candidate, a fixed number of lines for each utterance."""
+"""Beams of NeMo: a line `text<tab>score` for each candidate, and a fixed number of lines for each utterance."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def recognises(head: bytes) -> bool:
 
 
 def records(path: FilePath, skipped: Skipped | None = None) -> Iterator[tuple[int, Any]]:
-    """Every candidate as a row; nothing names the utterances, so that the number of candidates must be told."""
+    """Every candidate as a row. Utterances have no names, so the user must give the number of candidates."""
     for first, block in line_blocks(path):
         for number, line in enumerate(block[:-1].split(b"\n"), first):
             try:

@@ -1,4 +1,4 @@
-"""Rows of a file of records, whatever wrote it: bad records become one sentence with their line, or are skipped."""
+"""Rows of a file of records of any format. Bad records become one sentence with their line, or are skipped."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ Found = TypeVar("Found")
 
 @dataclass(slots=True)
 class Collected:
-    """The rows of a file, the references that it holds by segment, and what should be said of it."""
+    """The rows of a file, its references by segment, and notices about it."""
 
     rows: list[Rows]
-    order: NDArray[np.int64] | None  # of a table, a candidate a row: the row of every candidate
+    order: NDArray[np.int64] | None  # for a table with a candidate a row, the row of every candidate
     refs: dict[str, list[str]] = field(default_factory=dict)
     notices: list[str] = field(default_factory=list)
 
@@ -79,7 +79,7 @@ def _said(remarks: Counter[str], builder: Builder) -> list[str]:
 
 
 def _proved(path: FilePath, what: Callable[[], Found]) -> Found:
-    """What there is, or what is wrong with it, with the file and the line if it is known."""
+    """The result of a call; errors get the file, and the line if it is known."""
     try:
         return what()
     except WrongError as wrong:

@@ -21,7 +21,7 @@ _FEATURES = re.compile(r" \|\|\| \S+[=:] ?[-+]?[.\d]")  # of a candidate
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """What lists say of references, by segment."""
+    """The references in lists, by segment."""
 
     path: FilePath
     found: dict[str, list[str]]
@@ -88,7 +88,7 @@ def write(paths: Sequence[FilePath], references: References) -> None:
         with replacing(path) as file:
             for segment, texts in enumerate(segments):
                 raw = (texts[place] if place < len(texts) else "").encode()
-                # The first line tells the reader what the file holds, where there is one file.
+                # If there is only one file, readers decide by its first line what it holds.
                 other = segment == 0 and (raw.startswith((b"{", BOM)) or (len(paths) == 1 and b" ||| " in raw + b" "))
                 if other or raw.strip() != raw or b"\n" in raw:
                     raise InputError(f"the reference {raw.decode()[:60]!r} cannot stand in a line; write JSONL")

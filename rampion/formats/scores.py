@@ -16,7 +16,7 @@ _KEYS = "score", "value", "COMET"
 
 
 def read(path: FilePath, name: str) -> list[float]:
-    """The numbers, NaN where a line is blank or says that there is none."""
+    """The numbers; NaN where a line is blank or stands for a missing value."""
     found = []
     for line, cell in _cells(path, name):
         try:
@@ -54,7 +54,7 @@ def _cells(path: FilePath, name: str) -> Iterator[tuple[int, Any]]:
 
 
 def _of_record(path: FilePath, line: int, record: Any, name: str) -> list[Any]:
-    """The value of a record; those of all segments in what COMET writes by --to_json."""
+    """The value of a record, or the values of all segments in a file that COMET writes by --to_json."""
     if not isinstance(record, dict):
         return [record]
     for key in (name, *_KEYS):

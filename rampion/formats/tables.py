@@ -35,7 +35,7 @@ def referred(row: dict[str, str]) -> list[str]:
 
 
 def refuse(path: FilePath, head: bytes) -> None:
-    """Raise FormatError if this looks like a table whose columns have names that say nothing by themselves."""
+    """Raise FormatError if this looks like a table whose column names are not recognised."""
     names = _names(head)
     if len(names) > 1:
         some = ", ".join(names[:8])

@@ -1,4 +1,4 @@
-"""TOML, written: the settings of a run. Python reads it (tomllib)."""
+"""A writer of TOML, for the settings of a run. Python reads it (tomllib)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def written(settings: Mapping[str, object]) -> str:
-    """A line for each setting that is not None. What is no Unicode, as names of files may be, becomes `?`."""
+    """A line for each setting that is not None. What is not valid Unicode, as in names of files, becomes `?`."""
     lines = (f"{_key(name)} = {value(one)}\n" for name, one in settings.items() if one is not None)
     return "".join(lines).encode(errors="replace").decode()
 

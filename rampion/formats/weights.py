@@ -1,6 +1,6 @@
 """Weights: as text, dense `Name= v v v` and sparse `name v`; or, with a name in .bin, as a container.
 
-Those of a decoder name the parts that they belong to: in the header of a container, or in a comment `# of blocks=…`.
+Weights of a decoder name the parts that they belong to, in the header of a container or in a comment `# of blocks=…`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from rampion.store.text import Texts
 from rampion.typed import misfit
 
 _OF, _PART = "# of ", re.compile(r"([a-z]+)=([0-9a-f]{16})")
-_CHUNK = 1 << 16  # weights that are made text at a time
+_CHUNK = 1 << 16  # weights that are converted to text at a time
 _BLANK = np.isin(np.arange(256), list(b" \t\n\v\f\r"))
 
 
@@ -59,7 +59,7 @@ def write(path: FilePath, weights: Weights) -> None:
 
 
 class _Text:
-    """The lines of a text file: sparse weights go through the kernel, every other line is looked at by itself."""
+    """The lines of a text file: the kernel reads sparse weights, and Python every other line."""
 
     def __init__(self, path: FilePath) -> None:
         self.path = path

@@ -1,4 +1,4 @@
-"""What WeNet's decoder_main prints of n-best lists: `wav utt-1`, then a line `candidate score text` for each."""
+"""N-best output of WeNet's decoder_main: `wav utt-1`, then a line `candidate score text` for each candidate."""
 
 from __future__ import annotations
 

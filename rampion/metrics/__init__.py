@@ -68,7 +68,7 @@ METRICS: dict[str, tuple[Bleu | Chrf | Meteor | Ter | Wer, Options]] = {
 
 
 def metric(spec: str) -> Metric:
-    """The metric of that name.
+    """The metric of this name.
 
     Parameters
     ----------
@@ -130,5 +130,5 @@ def titles(specs: Sequence[str]) -> list[str]:
 
 
 def needs_references(spec: str) -> bool:
-    """Whether the metric of that name compares texts with references; columns of numbers do not."""
+    """Whether the metric of this name compares texts with references; columns of numbers do not."""
     return not reads_columns(metric(spec))

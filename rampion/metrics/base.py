@@ -1,4 +1,4 @@
-"""What a metric is: additive statistics of candidates, a score of their sum, and a value of each on its own (S2.8)."""
+"""The interface of metrics: additive statistics of candidates, a score of their sum, a value of each alone (S2.8)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NO_COLUMNS: Columns = MappingProxyType({})
 
 
 class Metric(Protocol):
-    """What a system is scored by; subclass it to add one.
+    """A measure of a system's output; subclass it to add one.
 
     A metric makes a row of statistics of every candidate. The rows of the candidates that a system chooses are added
     up, and a score is made of the sum.
@@ -35,12 +35,12 @@ class Metric(Protocol):
 
     @property
     def name(self) -> str:
-        """The name that reports show."""
+        """The name in reports."""
         ...
 
     @property
     def higher_is_better(self) -> bool:
-        """False of an error rate."""
+        """False for an error rate."""
         ...
 
     def score(self, hypotheses: Sequence[str], references: Sequence[str] | Sequence[Sequence[str]]) -> float:
@@ -152,7 +152,7 @@ class Metric(Protocol):
         ...
 
     def segments(self, statistics: NDArray[Any]) -> NDArray[np.float64]:
-        """The value of every row on its own, which costs are made of.
+        """The value of every single row, from which costs are computed.
 
         Parameters
         ----------
@@ -198,5 +198,5 @@ def rate(edits: NDArray[Any], lengths: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def decimals(scores: Iterable[float]) -> int:
-    """How many decimals to print scores with: more on a scale from 0 to 1 than on one to 100."""
+    """The number of decimals of printed scores: more on a scale from 0 to 1 than on one to 100."""
     return 4 if max(map(abs, scores), default=0.0) < 2 else 2

@@ -29,7 +29,7 @@ class Bleu(Metric):
     Parameters
     ----------
     smoothing : {"lin-och", "moses", "floor", "he-deng", "exp", "raw"}
-        What is done about n-grams without a match.
+        The treatment of n-grams without a match.
     brevity : {"clipped", "unclipped", "bp+1", "nobp"}
         The brevity penalty of a sentence.
     length : {"closest", "shortest", "average"}
@@ -57,7 +57,7 @@ class Bleu(Metric):
 
     @property
     def name(self) -> str:
-        """The name that reports show."""
+        """The name in reports."""
         return "BLEU"
 
     @property

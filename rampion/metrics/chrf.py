@@ -47,7 +47,7 @@ class Chrf(Metric):
 
     @property
     def name(self) -> str:
-        """The name that reports show."""
+        """The name in reports."""
         return f"chrF{self.beta}{'+' * self.word_order}"
 
     @property

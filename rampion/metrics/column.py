@@ -1,7 +1,7 @@
 """Numbers that came with every candidate (a neural metric, a label, counts of errors) as a metric: [value, 1].
 
-A column whose name says that it counts what is wrong needs a stated direction: `metric:cer,lower`. Nothing else tells
-whether a label called `loss` is to be small or is what a model lost by.
+A column whose name suggests an error rate needs a stated direction, as in `metric:cer,lower`, because the values do not
+show whether less of them is better.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rampion.errors import InputError, RecipeError, meant
 from rampion.metrics.base import NO_COLUMNS, Columns, Metric, rate
 from rampion.store.text import References, Texts
 
-# Words in names of columns that count what is wrong.
+# Words in names of columns that suggest errors.
 _ERRORS = re.compile(
     r"cer|wer|h?ter|mer|eer|der|errs?|[a-z]*errors?|[a-z]*loss|losses|costs?|nll|ppl|perplexity|latency|dist|distances?|edits|regret"
     r"|penalty|mistakes?|wrong|fails|failed|failures?|toxicity|mse|mae|rmse"
@@ -28,7 +28,7 @@ _DIRECTIONS = {"lower": False, "higher": True}
 
 
 def counts_errors(name: str) -> bool:
-    """Whether the name of a column says that less of it is better: `cer`, `val_loss`, `editDistance`.
+    """Whether the name of a column suggests that less is better: `cer`, `val_loss`, `editDistance`.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class OfColumns(Metric):
     """A metric of numbers that came with the candidates: it reads neither texts nor references."""
 
     def score(self, hypotheses: Sequence[str], references: Sequence[str] | Sequence[Sequence[str]]) -> float:
-        """Not to be had: columns belong to candidates of lists, not to strings.
+        """Raise InputError: columns belong to candidates of lists, not to strings.
 
         Parameters
         ----------
@@ -118,7 +118,7 @@ class Column(OfColumns):
     column : str
         The name of the column.
     higher_is_better : bool
-        False of error rates.
+        False for error rates.
 
     Examples
     --------
@@ -157,7 +157,7 @@ class Ratio(OfColumns):
     over, under : str
         The names of the columns.
     higher_is_better : bool
-        False of error rates.
+        False for error rates.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """How much the candidates of a list agree with one another: the expected score of each against all (S2.10).
 
-This is minimum Bayes risk: what a candidate scores on average if the reference were one of the list's candidates. It
-needs no reference, so it is a feature as much as a baseline.
+This is minimum Bayes risk: the mean score of a candidate if the reference were one of the list's candidates. It
+needs no reference, so it serves as a feature and as a baseline.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from rampion.store.names import Names
 from rampion.store.text import References, Texts
 from rampion.threads import each
 
-GRAMS = 1 << 20  # n-grams of the lists that a thread takes up at a time, about
-PAIRS = 1 << 16  # pairs of texts that a metric without a kernel scores at a time, about
+GRAMS = 1 << 20  # the approximate number of n-grams of the lists that a thread works on at a time
+PAIRS = 1 << 16  # the approximate number of pairs of texts that a metric without a kernel scores at a time
 
 
 class Room(NamedTuple):
-    """What the kernel needs while it reads a list; memory that short lists do not touch is never taken."""
+    """Work arrays of the kernel for a list. The system allocates only the memory that is used."""
 
     slots: NDArray[np.uint32]
     fields: NDArray[np.uint32]
@@ -48,7 +48,7 @@ class Room(NamedTuple):
 
     @classmethod
     def of(cls, grams: int, texts: int, orders: int, length: int) -> Room:
-        """Room for lists of at most so many n-grams and texts, of such a length."""
+        """Work arrays for lists of at most this many n-grams and texts, and texts of this length."""
         return cls(
             np.empty(1 << (2 * grams + 256).bit_length(), np.uint32),
             np.empty((grams + 2, 6), np.uint32),
@@ -65,7 +65,7 @@ class Room(NamedTuple):
         )
 
     def wider(self) -> Room:
-        """With twice the room for bits."""
+        """The same with twice as many bits."""
         return self._replace(bits=np.empty(2 * len(self.bits), np.uint64))
 
 
@@ -81,8 +81,8 @@ def consensus(
     metric : Metric
         What to score by: any metric but a column. BLEU and chrF are quick; others score every pair of texts.
     weights : numpy.ndarray, optional
-        How likely every candidate is to be the reference; only proportions within a list count. All the same if not
-        given.
+        The probability of every candidate to be the reference; only proportions within a list count. Equal by
+        default.
     threads : int, optional
         The number of threads, on which no bit of the result depends.
 
@@ -130,7 +130,7 @@ def votes(candidates: Candidates, answers: list[str | None], weights: Reals | No
     answers : list of str or None
         The answer of every candidate; None gives none.
     weights : numpy.ndarray, optional
-        What the vote of every candidate counts; only proportions within a list matter. All the same if not given.
+        The weight of every candidate's vote; only proportions within a list matter. Equal by default.
 
     Returns
     -------
@@ -155,7 +155,7 @@ def votes(candidates: Candidates, answers: list[str | None], weights: Reals | No
 def posteriors(
     candidates: Candidates, order: int = 4, weights: Reals | None = None, threads: int | None = None
 ) -> Reals:
-    """How likely the n-grams of every candidate are in its list, on average (S2.10).
+    """The mean probability in its list of the n-grams of every candidate (S2.10).
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def posteriors(
     order : int
         The longest n-grams, of words.
     weights : numpy.ndarray, optional
-        How likely every candidate is; only proportions within a list count. All the same if not given.
+        The probability of every candidate; only proportions within a list count. Equal by default.
     threads : int, optional
         The number of threads, on which no bit of the result depends.
 
@@ -284,7 +284,7 @@ def _fill(
     orders: int,
     threads: int | None,
 ) -> Reals:
-    """Fill what a kernel finds for every text, a part of the lists on each thread."""
+    """Fill in the results of a kernel for every text; each thread works on a part of the lists."""
     sizes = np.diff(ends(grams)[segments])
     cuts = np.unique([0, *np.flatnonzero(np.diff(np.cumsum(sizes) // GRAMS)) + 1, len(sizes)])
 

@@ -1,4 +1,4 @@
-"""What a loss may know of the lists besides the scores, and the judge who knows it: a metric with its references."""
+"""Costs of candidates, which losses receive besides the scores, and the judge that computes them from references."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ REACHED = "reached"  # the metric column that marks candidates as good as a refe
 
 @dataclass(frozen=True, eq=False)
 class Stakes:
-    """Where lists begin and how much they count, what every candidate costs, and which candidates reach a reference."""
+    """The bounds and weights of lists, the cost of every candidate, and which candidates reach a reference."""
 
     bounds: NDArray[np.int64]
     costs: Reals
     reached: NDArray[np.bool_]
-    weights: Reals | None = None  # of segments; None if all count alike
+    weights: Reals | None = None  # of segments; None if all are 1
 
     @cached_property
     def longest(self) -> int:
@@ -49,7 +49,7 @@ class Stakes:
 
 
 def unjudged(candidates: Candidates) -> Stakes:
-    """Stakes without costs or references: enough to ask for the model's own choice."""
+    """Stakes without costs or references, which suffice for the choices of the model."""
     n = candidates.size
     return Stakes(candidates.bounds, np.zeros(n), np.zeros(n, bool))
 
@@ -58,7 +58,7 @@ class Forms:
     """Makes the working form of candidates once, for all batches that share them."""
 
     def __init__(self, folder: str | None = None) -> None:
-        """A folder will hold the form, so that memory need not."""
+        """If a folder is given, the form is kept in files there, not in memory."""
         self.folder = folder
         self._last: tuple[Candidates, Candidates | Grouped] | None = None
 
@@ -71,7 +71,7 @@ class Forms:
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Candidates and what they cost: what a solver works on."""
+    """Candidates with their costs, for a solver."""
 
     candidates: Candidates
     statistics: NDArray[Any]
@@ -79,7 +79,7 @@ class Batch:
     metric: Metric
     offset: Reals | None = None  # a fixed part of every candidate's score, such as a base system's
     forms: Forms = field(default_factory=Forms)
-    history: tuple[Reals, ...] = ()  # what earlier decoding iterations ended with, the first first
+    history: tuple[Reals, ...] = ()  # the final weights of earlier decoding iterations, in order
 
     def scores(self, weights: Reals) -> Reals:
         """offset + weights . f of every candidate."""
@@ -87,7 +87,7 @@ class Batch:
         return scores if self.offset is None else scores + self.offset
 
     def relative(self, weights: Reals) -> Reals:
-        """The same by the working form: all scores of a list may be shifted alike."""
+        """The same by the working form, up to a number that all candidates of a list share."""
         scores = self.form.score(weights)
         if self.offset is not None:
             scores += self.offset
@@ -95,7 +95,7 @@ class Batch:
 
     @cached_property
     def form(self) -> Candidates | Grouped:
-        """The candidates as they answer quickly, again and again; a list's scores may be shifted alike."""
+        """The candidates in the form that computes scores quickly, up to a number that a list shares."""
         return self.forms.of(self.candidates)
 
     def gradient(self, loss: Loss, weights: Reals) -> tuple[float, Reals]:
@@ -134,13 +134,13 @@ class Batch:
         return replace(self, offset=offset if self.offset is None else self.offset + offset)
 
     def corpus_score(self, picks: NDArray[np.int64]) -> float:
-        """The metric of the corpus that the picked candidates make, one a segment."""
+        """The metric of the corpus of the picked candidates, one for each segment."""
         return float(self.metric.total_score(self.statistics[picks].sum(axis=0)))
 
 
 @dataclass(frozen=True, eq=False)
 class Judge:
-    """Prices candidates: cost = alpha (1 - metric), or alpha times an error metric (S2.3, S2.8)."""
+    """Computes costs of candidates: alpha (1 - metric), or alpha times an error metric (S2.3, S2.8)."""
 
     metric: Metric
     references: References
@@ -176,7 +176,7 @@ class Judge:
 
 
 def weights_of(candidates: Candidates) -> Reals | None:
-    """How much every candidate's segment counts in the score of a corpus; None if all count alike."""
+    """The weight of every candidate's segment in the score of a corpus; None if all are 1."""
     if "weight" not in candidates.fields:
         return None
     return np.repeat(candidates.segment_weights, np.diff(candidates.bounds))

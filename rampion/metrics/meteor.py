@@ -65,7 +65,7 @@ class Meteor(Metric):
 
     @property
     def name(self) -> str:
-        """The name that reports show."""
+        """The name in reports."""
         return "METEOR"
 
     @property

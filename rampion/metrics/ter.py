@@ -52,7 +52,7 @@ class Ter(Metric):
 
     @property
     def name(self) -> str:
-        """The name that reports show."""
+        """The name in reports."""
         return "TER"
 
     @property

@@ -1,4 +1,4 @@
-"""From texts to token ids, cut exactly as sacrebleu and str.split() cut them, and the n-grams that two sides share."""
+"""From texts to token ids, split exactly as by sacrebleu and str.split(), and the n-grams that two sides share."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def tokenised(texts: Texts, tokeniser: Tokeniser, lowercase: bool) -> Texts:
 _LOOSE = re.compile(r"(?<!\S)[.,!?;:](?!\S)")
 _TIGHT = re.compile(r"(?<=\w)[.,!?;:](?!\S)")
 _HAN, _KANA = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]"), re.compile("[\u3040-\u30ff]")
-WATCHED, MARKS = 2000, 10  # texts that are looked at, and the least punctuation that tells anything
+WATCHED, MARKS = 2000, 10  # texts that are examined, and the least number of marks for a decision
 
 
 def punctuation(text: str) -> tuple[int, int]:
@@ -84,7 +84,7 @@ def punctuation(text: str) -> tuple[int, int]:
 
 
 def fitting(texts: Texts) -> Tokeniser:
-    """The tokeniser that texts need: "none" if they are tokenised, or if nothing tells.
+    """The tokeniser that texts need: "none" if they are tokenised, or if it is unclear.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def matches(candidates: Tokens, references: Tokens, order: int) -> NDArray[np.in
 
 
 def empty_table(references: Tokens, order: int) -> NDArray[np.int64]:
-    """Room for the n-grams of the segment with the longest references, at most a quarter full."""
+    """A table for the n-grams of the segment with the longest references, at most a quarter full."""
     longest = int(np.diff(references.bounds[references.segments]).max(initial=0))
     return np.empty((3, 1 << (4 * order * longest + 1).bit_length()), np.int64)
 
@@ -134,7 +134,7 @@ def check(bounds: NDArray[np.int64], references: References) -> None:
 
 
 def check_lengths(lengths: NDArray[np.int64], who: str, most: int, metric: str, reason: str) -> None:
-    """Raise on a text of more tokens than a metric takes whose time grows with their square, or worse."""
+    """Raise InputError if a text has more tokens than a metric allows whose time grows at least with their square."""
     for i in np.flatnonzero(lengths > most)[:1].tolist():
         raise InputError(f"{who} {i} (counted from 0) has {lengths[i]:,} words; {metric} takes {most:,}: {reason}")
 

@@ -44,7 +44,7 @@ class Wer(Metric):
 
     @property
     def name(self) -> str:
-        """The name that reports show."""
+        """The name in reports."""
         rate = "CER" if self.tokeniser == "char" else "WER"
         return f"reverse {rate}" if self.reverse else rate
 

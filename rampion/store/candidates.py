@@ -155,7 +155,7 @@ class Candidates(Stored, Sequence[Segment]):
             a "score", a "note", and "metrics" such as ``{"is_correct": 1}``. What "refs" hold is for
             `References.from_records`. Or one a candidate: ``{"id": "7", "text": "...", "LM": -3.5}``.
         columns : str or sequence of str, optional
-            What the columns of candidates are for, as in "id=question_id,text=solution,target=is_correct". By default
+            The roles of columns, as in "id=question_id,text=solution,target=is_correct". By default
             columns are recognised by common names, and a warning shows how.
 
         Returns

@@ -80,7 +80,7 @@ class Figures(Mapping[str, Line]):
     lines : sequence of Line
         The ways to choose.
     p : float
-        How likely chance is to make the difference between the tuned weights and the best baseline: two-sided.
+        The two-sided p-value of the difference between the tuned weights and the best baseline.
 
     Examples
     --------

@@ -260,7 +260,7 @@ def test_spoilt_partners(task, file, spoil, arguments, sentence):
         ([*PLAIN, "dev.nbest", "--set", "seed=-1"], r"--set seed=-1: expected a whole number of 0 or more"),
         ([*PLAIN, "dev.nbest", "--set", "rate=nan"], r"--set rate=nan: expected a number of 0 or more"),
         ([*PLAIN, "dev.nbest", "--set", "rate=none"], r"--set rate=none: expected a number of 0 or more"),
-        ([*PLAIN, "dev.nbest", "--set", "rate=1e9"], r"the L2 pull of one step is .* of the way back; use .*"),
+        ([*PLAIN, "dev.nbest", "--set", "rate=1e9"], r"the L2 pull of one step is .* of the distance; use .*"),
         ([*PLAIN, "dev.nbest", "--set", "after=x"], r"after is 'x'; expected 'segment' or 'all'"),
         ([*PLAIN, "dev.nbest", "--set", "alpha=0"], r"alpha is 0\.0; expected a positive number"),
         ([*PLAIN, "dev.nbest", "--set", "iterations=5"], r"--set iterations=5: iterations is for tuning with a .*"),

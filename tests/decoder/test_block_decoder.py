@@ -364,7 +364,7 @@ def test_a_sentence_too_long_is_named_by_its_line(folder):
         (["--reordering", "mon=3"], "--reordering mon=3: expected mon, swap, distortion, or distortion=WORDS"),
         (["--reordering", "distortion=33"], "--reordering distortion=33: expected a limit of 1 to 32 words"),
         (["--reordering", "distortion=x"], "--reordering distortion=x: expected a limit of 1 to 32 words"),
-        (["--reordering", "distortion", "--adjacent-swaps"], "--adjacent-swaps: distortion knows no swaps"),
+        (["--reordering", "distortion", "--adjacent-swaps"], "--adjacent-swaps: distortion has no swaps"),
         (["--features", "P1"], "no weight is for the features P1"),
         (["--features", "P9"], "no feature, template or group is called 'P9'"),
         (["--blocks", "no.blocks"], "no.blocks: cannot be read: No such file"),

@@ -216,7 +216,7 @@ def test_paths_of_a_lattice_are_all_paths_the_best_first(tmp_path_factory, steps
         (SLF.replace("E=3", "E=9"), "x:13: node 9 is not there"),
         (SLF.replace("E=3", "E=0"), "x: no link leads from node 3 or to it"),
         (SLF.replace("a=-5.0", "a=nan"), "x:11: a=nan; a finite number is expected"),
-        (SLF.replace("N=4", "N=5"), "x: has 4 of the 5 lines that N= tells"),
+        (SLF.replace("N=4", "N=5"), "x: has 4 of the 5 lines that N= announces"),
         (SLF + SLF, "x:14: a second lattice begins here"),
         ("VERSION=1.0\nI=0\n", "x: has no links"),
     ],

@@ -338,7 +338,7 @@ def test_the_command_has_the_same_weights_from_any_executor(store, tmp_path):
         (["--set", "rate=0.1,0.2"], "--shards 3: is for one recipe at a time, with one value of every setting"),
         (["--seeds", "1,2"], "--shards 3: is for one recipe at a time"),
         (["--shards", "1", "--executor", "local"], "an executor takes shards of the lists; cut them into 2 or more"),
-        (["--executor", "local,size=3"], "--executor local,size=3: --shards says how much a shard has; leave size="),
+        (["--executor", "local,size=3"], "--executor local,size=3: --shards sets the size of a shard; leave size="),
         (["--executor", "remote"], "the executor 'remote' is none of local, dask and an address"),
         (["--resume"], "or with --shards continues by itself: leave it out"),
         (["--decoder-command", "cat"], "--shards 3: learns from lists that are there; with a decoder leave it out"),

@@ -1,4 +1,4 @@
-"""Inspection of n-best lists: what a reranker can gain, and what is wrong with them. Pure functions; no output.
+"""Inspection of n-best lists: possible gains of a reranker, and problems. Pure functions; no output.
 
 Quality is the metric turned so that higher is better; correlations are with it, within lists: both sides are centred
 on the mean of their list, because a reranker compares candidates of one list only.
