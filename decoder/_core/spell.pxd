@@ -3,6 +3,14 @@
 from rampion._core.types cimport byte_t, id_t, row_t
 
 cdef enum:
+    TURNS = 13  # labels: those of the templates, then R L N, M S D, the jumps, the lengths from 0 on
+    SWINGS = 16
+    JUMPS = 19
+    LENGTHS = 25
+
+    SLASH = 47  # between the parts of a name
+    JOINT = 95  # between the words of a phrase
+
     NO_ROOM = -1
     NO_NAME = -3
 
@@ -40,5 +48,5 @@ cdef inline row_t put_phrase(
         return NO_NAME
     end = phrases[phrase + 1]
     for w in range(phrases[phrase], end):
-        at = put_text(text, bounds, words[w], 95 if w + 1 < end else 47, blob, at)
+        at = put_text(text, bounds, words[w], JOINT if w + 1 < end else SLASH, blob, at)
     return at

@@ -9,11 +9,6 @@ from rampion._core.types cimport byte_t, id_t, key_t, row_t
 from .templates cimport H1, H2, P1, P2, P3, P4, P5, T1, T2, USER, W1, W2, W3
 
 cdef enum:
-    TURNS = 13  # labels: those of the templates, then R L N, M S D, the jumps, the lengths from 0 on
-    SWINGS = 16
-    JUMPS = 19
-    LENGTHS = 25
-    SLASH = 47
     WORD = 0x7FFFF
     PHRASE = 0x1FFFFFFF
     BLOCK = 0xFFFFFFFF

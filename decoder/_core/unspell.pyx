@@ -6,15 +6,10 @@ Twin: decoder/_reference/unspell.py
 from rampion._core.spans cimport hash_of, slot_of
 from rampion._core.types cimport byte_t, id_t, key_t, row_t
 
+from .spell cimport JOINT, JUMPS, LENGTHS, SLASH, SWINGS, TURNS
 from .templates cimport H1, H2, P1, P2, P3, P4, P5, T1, T2, W1, W2, W3, W4, of_block, of_phrases, of_words
 
 cdef enum:
-    TURNS = 13  # labels: those of the templates, then R L N, M S D, the jumps, the lengths from 0 on
-    SWINGS = 16
-    JUMPS = 19
-    LENGTHS = 25
-    SLASH = 47
-    JOINT = 95
     MISSING = -1
     PARTS = 5  # the most parts of a name: label and four arguments
 
