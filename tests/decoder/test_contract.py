@@ -168,7 +168,8 @@ def test_a_command_may_write_a_file_in_any_order():
     with pytest.raises(InputError, match="listed nothing for 1 of 3 segments, the first of them segment 2; every"):
         Command(python(program) + " {nbest}").decode(lined(["x", "y", "z"]), START, 7)
     wrong = f"print({record % (0, 'c', 'NaN')!r})"
-    with pytest.raises(InputError, match=r"listed candidates without a value of LM \(NaN or null\); a decoder must give"):
+    said = r"listed candidates without a value of LM \(NaN or null\); a decoder must give"
+    with pytest.raises(InputError, match=said):
         Command(python(wrong)).decode(lined(["x"]), START, 7)
 
 
