@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import lists as lists_of
 import methods
 from lists import MADE, Row
-from methods import PEERS, Chooser, listed, ours, single
+from methods import PEERS, Chooser, bending, listed, ours, single
 
 from rampion.errors import RampionError
 from rampion.losses.contrast import MODEL
@@ -56,7 +56,12 @@ def rows(asked: argparse.Namespace) -> Iterator[Row]:
 
 def choosers(asked: argparse.Namespace) -> dict[str, Chooser]:
     names = list(recipes_of("lists")) if asked.recipes == "all" else list(filter(None, asked.recipes.split(",")))
-    found: dict[str, Chooser] = {"listed order": listed, "best single feature": single, AUTO: ours(None)}
+    found: dict[str, Chooser] = {
+        "listed order": listed,
+        "best single feature": single,
+        AUTO: ours(None),
+        "auto, bends": bending,
+    }
     found |= {name: ours(recipe_named(name)) for name in names}
     peers = PEERS if asked.peers == "all" else filter(None, asked.peers.split(","))
     return found | {name: PEERS[name] for name in peers}

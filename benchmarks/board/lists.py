@@ -42,6 +42,8 @@ def made(kind: str, seed: int = 0) -> Row:
     latent = features @ weights + noise * random.standard_normal(len(features))
     middle = np.median(latent.reshape(SEGMENTS, K).max(axis=1))
     target = latent > middle if kind != "noise" else random.random(len(features)) < 0.3
+    if kind == "bent":
+        features, weights, names = features[:, :-1], weights[:-1], names[:-1]
     scales = 10.0 ** random.integers(-4, 5, len(names)) if kind == "scales" else np.ones(len(names))
     shown = features * scales
     if kind == "near-perfect":
@@ -98,9 +100,20 @@ def _penalty(random: np.random.Generator, n: int) -> Made:
     return np.column_stack([features, -200.0 * unknown]), np.array([0.8, -0.5, 0.3, 0.5, -0.2, 0.0, 0.005])
 
 
+def _bent(random: np.random.Generator, n: int) -> Made:
+    """What counts is hidden: far from the middle of the list is bad in one feature, and two others count together."""
+    shown = random.standard_normal((n, 6))
+    within = shown - np.repeat(np.median(shown.reshape(-1, K, 6), axis=1), K, axis=0)
+    far, both = (
+        -1.2 * np.abs(within[:, 2]),
+        0.8 * within[:, 3] * (shown[:, 4] > 0) + 0.7 * np.tanh(within[:, 5]) * within[:, 4],
+    )
+    return np.column_stack([shown, far + both]), np.array([0.6, 0.5, 0.0, 0.0, 0.0, 0.0, 1.0])
+
+
 MADE: dict[str, Callable[[np.random.Generator, int], Made]] = {
     "plain": _plain, "useless": _useless, "scales": _plain, "correlated": _correlated, "near-perfect": _perfect,
-    "noise": _noise, "sparse": _sparse, "penalty": _penalty,
+    "noise": _noise, "sparse": _sparse, "penalty": _penalty, "bent": _bent,
 }  # fmt: skip
 
 

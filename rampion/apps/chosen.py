@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rampion.apps.inputs import UNSCORED, labelled, read_runs, references_of, weights_for
+from rampion.apps.inputs import UNSCORED, labelled, read_runs, references_of, weighed
 from rampion.arrays import Reals
 from rampion.errors import InputError, meant
 from rampion.features import column_of
@@ -94,7 +94,8 @@ def choice(system: str, lists: Candidates, lenient: bool = False) -> Choice:
         raise InputError(f"{system}: is no file and no baseline; expected {SYSTEMS}{meant(system, NAMED)}")
     if not Path(system).is_dir() and (output := _output(system, len(lists))) is not None:
         return Choice(output=output)
-    return Choice(lists.score(weights_for(lists.features, system, lenient).vector))
+    bent, weights = weighed(lists, system, lenient)
+    return Choice(bent.score(weights.vector))
 
 
 def _output(path: str, segments: int) -> Texts | None:

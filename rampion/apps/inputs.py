@@ -213,11 +213,17 @@ def read_weights(path: str) -> Weights:
     return weights.read(weights_file(path))
 
 
-def weights_for(features: Features, path: str, lenient: bool) -> Weights:
-    """The weights of a file, one for every feature of the lists; dense ones must be the same, unless lenient."""
+def weighed(lists: Candidates, path: str, lenient: bool) -> tuple[Candidates, Weights]:
+    """The lists with the bends that the weights of a file need, and a weight for every feature.
+
+    Dense features must be the same, unless lenient.
+    """
+    from rampion.store.bends import completed
     from rampion.store.features import Weights
 
     learnt = read_weights(path)
+    lists = completed(lists, learnt.features.names)
+    features = lists.features
     try:
         vector = learnt.onto(features, lenient=lenient)
     except InputError as error:
@@ -229,7 +235,7 @@ def weights_for(features: Features, path: str, lenient: bool) -> Weights:
             f"{weights_file(path)}: no candidate has any of the {sparse:,} sparse features that it has weights of; was "
             "it tuned on lists of this system?"
         )
-    return Weights(features, vector)
+    return lists, Weights(features, vector)
 
 
 def _lacks_made(learnt: Weights, features: Features) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rampion.analysis.inspection import Examination, examine
-from rampion.apps.inputs import UNSCORED, labelled, read_runs, references_of, weights_for
+from rampion.apps.inputs import UNSCORED, labelled, read_runs, references_of, weighed
 from rampion.console import note
 from rampion.errors import InputError
 from rampion.metrics.column import counts_errors
@@ -33,6 +33,9 @@ def inspect(
     if metric is None and not refs and not held:
         metric = _sole_column(merged)
     measure = metric or "bleu"
+    learnt = None
+    if weights:
+        merged, learnt = weighed(merged, weights, lenient)
     [judged] = labelled([merged], measure, UNSCORED)
     try:
         if refs or metric or held:
@@ -43,9 +46,8 @@ def inspect(
         note(f"examined without references: {error}")
     if not (refs or metric or held):
         note("examined without references: name them with --refs, or a column to score by with --target")
-    learnt = weights_for(merged.features, weights, lenient).vector if weights else None
     others = read_runs([other], lenient, columns, [metric] if metric else []).lists[0] if other else None
-    return examine(judged if metric else merged, arbiter, learnt, others, top)
+    return examine(judged if metric else merged, arbiter, None if learnt is None else learnt.vector, others, top)
 
 
 def _sole_column(lists: Candidates) -> str | None:

@@ -119,6 +119,8 @@ def refuse_for_lists(task: TuneTask) -> None:
         raise RecipeError("with a decoder tune one recipe at a time, and draw with one seed: --set seed=1")
     if task.keep_rounds:
         raise RecipeError("--keep-rounds is for lists; with a decoder the weights of every iteration are kept")
+    if task.bends:
+        raise RecipeError("--bends is for lists: a decoder searches with the features that it has; leave it out")
     if task.folder:
         raise RecipeError(
             f"--folder {task.folder}: is for lists larger than memory; a decoder's are in the run: leave it out"

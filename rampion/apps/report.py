@@ -23,6 +23,7 @@ from rampion.report.page import TOP, Page
 from rampion.runs.door import Settings, held, parsed
 from rampion.runs.folder import RunFolder
 from rampion.runs.sets_run import SetRun
+from rampion.store.bends import with_bends
 from rampion.store.features import Features
 from rampion.training.inputs import judge, segments_of
 from rampion.training.loop import absorbed
@@ -147,6 +148,8 @@ def _judged(folder: RunFolder, config: Settings) -> tuple[Judged | None, str]:
     )
     runs = labelled(read.lists, config["metric"], told=None)
     kept = absorbed(policy_named(config["policy"] if lists else "merge"), runs)
+    if config.get("bends"):
+        kept = with_bends(kept)
     truth = references_of(segments_of(runs), read.records, refs, config["metric"])
     arbiter = judge(segments_of(runs), truth, config["metric"], config["alpha"], listed=config["base"] == "listed")
     if not (weights := _rounds(folder, kept.features)):

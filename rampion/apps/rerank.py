@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rampion.apps.inputs import UNSCORED, Runs, labelled, learnt_by, read_runs, references_of, weights_for
+from rampion.apps.inputs import UNSCORED, Runs, labelled, learnt_by, read_runs, references_of, weighed
 from rampion.arrays import Reals, span_of_each
 from rampion.errors import InputError
 from rampion.formats import save_lists
@@ -72,9 +72,9 @@ def rerank(task: RerankTask) -> Reranked:
     goals = [task.metric] if task.metric else learnt_by(task.weights)
     runs = read_runs(task.lists, task.lenient, task.columns, goals)
     merged = runs.merged
-    learnt = weights_for(merged.features, task.weights, task.lenient)
-    scored = _scored(task, runs, merged, learnt) if task.refs or task.metric else None
-    scores = scores_of(merged, learnt, listed=task.listed)
+    bent, learnt = weighed(merged, task.weights, task.lenient)
+    scored = _scored(task, runs, bent, learnt) if task.refs or task.metric else None
+    scores = scores_of(bent, learnt, listed=task.listed)
     ranked = _Ranked.of(merged, scores)
     with replacing(task.out) as file:
         file.writelines(line.encode() for line in (_records(ranked, task.top) if task.records else _texts(ranked)))

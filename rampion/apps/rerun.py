@@ -156,7 +156,8 @@ def _tune(folder: RunFolder, out: Path, force: bool, show: Callable[[str], None]
         recipe=name, settings=changes, policy=_text(config, "policy"), dev=_texts(config, "dev"),
         dev_refs=_texts(config, "dev_refs"), keep_rounds=(folder.path / "weights").is_dir(),
         shards=_number(config, "shards"), columns=_texts(config, "columns"), lenient=bool(config.get("lenient")),
-        folds=_number(config, "folds") or 0, group=_text(config, "group"), force=force,
+        folds=_number(config, "folds") or 0, group=_text(config, "group"), bends=bool(config.get("bends")),
+        force=force,
     )  # fmt: skip
 
     def told(metric: str, row: Round) -> None:

@@ -25,8 +25,8 @@ from rampion.apps.inputs import (
     recipes_of,
     references_of,
     seeds_of,
+    weighed,
     weights_file,
-    weights_for,
 )
 from rampion.apps.workers import team
 from rampion.errors import InputError, RecipeError
@@ -78,6 +78,7 @@ class TuneTask:
     resume: bool = False
     folds: int = FOLDS
     group: str | None = None
+    bends: bool = False
     force: bool = False
 
     def asked(self) -> dict[str, object]:
@@ -86,7 +87,7 @@ class TuneTask:
             "recipe": self.recipe, "lists": self.lists, "refs": self.refs, "weights": self.weights,
             "policy": self.policy or MERGE, "dev": self.dev, "dev_refs": self.dev_refs, "columns": self.columns,
             "lenient": self.lenient, "shards": self.shards, "executor": self.executor, "folds": self.folds,
-            "group": self.group,
+            "group": self.group, "bends": self.bends,
         }  # fmt: skip
 
     def inputs(self) -> list[str]:
@@ -153,7 +154,7 @@ def prepare(task: TuneTask) -> Prepared:
         console.note(WEIGHTS)
     if doubt := doubt_of(metric, references):
         console.note(doubt)
-    start = weights_for(runs[0].features, task.weights, task.lenient) if task.weights else None
+    start = weighed(runs[0], task.weights, task.lenient)[1] if task.weights else None
     held, held_references = None, None
     if task.dev:
         held, records = read_runs(task.dev, task.lenient, task.columns, [chosen.metric], task.group)
@@ -162,6 +163,7 @@ def prepare(task: TuneTask) -> Prepared:
     lists = Task(
         runs, references, start=start, policy=task.policy, lenient=task.lenient, dev=held,
         dev_references=held_references, folder=task.folder, groups=groups_of(runs, task.group),
+        bends=task.bends,
     )  # fmt: skip
     for said in _unmoved(recipes, lists.lists.lists):
         console.note(said)

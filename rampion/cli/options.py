@@ -281,6 +281,14 @@ Group = Annotated[
         "--group", metavar="COLUMN", help="Segments with the same string or number in this column stay in one fold."
     ),
 ]
+Bends = Annotated[
+    bool,
+    Option(
+        "--bends",
+        help="Add the places that features give candidates in their lists, and products of two, so that the weights "
+        "can bend. Without --recipe they are used if they surely serve better.",
+    ),
+]
 Set = Annotated[
     list[str] | None,
     Option(

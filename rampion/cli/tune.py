@@ -38,6 +38,8 @@ EXAMPLE = """
 
   rampion tune samples.jsonl --target is_correct   (0/1 labels, the best of a few recipes)
 
+  rampion tune samples.jsonl --target is_correct --bends   (weights of places in the list too, if they help)
+
   rampion tune samples.jsonl --metric metric:comet --recipe rampion-mira --set cap=0.001 --out run
 
   rampion tune samples.csv --columns id=question,text=answer,target=is_correct --target is_correct --out run
@@ -65,6 +67,7 @@ def tune(
     dev_refs: opt.DevRefs = None,
     folds: opt.Folds = 5,
     group: opt.Group = None,
+    bends: opt.Bends = False,
     keep_rounds: opt.KeepRounds = False,
     seeds: opt.Seeds = None,
     folder: opt.Folder = None,
@@ -104,7 +107,7 @@ def tune(
         lists=lists, refs=refs or [], out=out, weights=weights, recipe=recipe or usual, policy=policy, dev=dev or [],
         settings=tuning.settings_of(set_, metric, target), dev_refs=dev_refs or [], keep_rounds=keep_rounds,
         seeds=seeds, folder=folder, shards=shards, executor=executor, columns=columns or [], lenient=lenient,
-        resume=resume, force=force, folds=folds, group=group,
+        resume=resume, force=force, folds=folds, group=group, bends=bends,
     )  # fmt: skip
     with tuning.claimed(task):
         _tune_in_a_loop(task, wanted, as_json) if wanted else _tune_on_lists(task, as_json)

@@ -20,6 +20,7 @@ from rampion.errors import InputError, meant
 from rampion.features import words
 from rampion.metrics import metric
 from rampion.metrics.consensus import consensus, posteriors, votes
+from rampion.store.bends import PLACE, bends, places
 from rampion.store.candidates import Candidates
 from rampion.store.text import Texts
 
@@ -203,6 +204,16 @@ def _rank(given: Given, option: str, by: str) -> Columns:
     return {"rank": (given.lists.rank() + 1).astype(np.float64)}
 
 
+def _place(given: Given, option: str, by: str) -> Columns:
+    if not option:
+        raise InputError("the feature 'place' needs a feature whose places to take: place:NAME")
+    return {PLACE + option: places(given.column(option), given.lists.bounds)}
+
+
+def _bends(given: Given, option: str, by: str) -> Columns:
+    return bends(given.lists)
+
+
 def _lm(given: Given, option: str, by: str) -> Columns:
     if given.lm is None:
         raise InputError("the feature 'lm' needs a language model; give its file with --lm")
@@ -238,6 +249,8 @@ MAKERS: dict[str, Maker] = {
     "posteriors": Maker(_posteriors, "mean probability in the list of the candidate's n-grams, of orders 1 to 4"),
     "posterior": Maker(_posterior, "the same of one order: posterior:2"),
     "rank": Maker(_rank, "place in the list, from 1"),
+    "place": Maker(_place, "place in the list sorted by a feature, from -0.5 to 0.5 for the greatest: place:LM"),
+    "bends": Maker(_bends, "the places of all features that differ within lists, and products of two of them"),
     "length": Maker(_of_texts("length", words.lengths), "words"),
     "letters": Maker(_of_texts("letters", words.letters), "characters other than white space"),
     "repeats": Maker(_repeats, "share of n-grams that occurred before in the text: repeats:2; of order 4 by default"),
@@ -257,7 +270,7 @@ _OF_TEXT = re.compile(rf"({'|'.join(MAKERS)})(?::([^@*>]*))?(?:@([^*>]+))?")
 _THRESHOLD = re.compile(rf"(.+)>({_NUMBER})")
 _BINS = re.compile(r"bins:(.+),(\d{1,4})")
 _WITH_OPTION, _WEIGHED = (
-    {"consensus", "vote", "posteriors", "posterior", "repeats"},
+    {"consensus", "vote", "posteriors", "posterior", "repeats", "place"},
     {"consensus", "vote", "posteriors", "posterior"},
 )
 

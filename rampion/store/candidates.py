@@ -282,21 +282,29 @@ class Candidates(Stored, Sequence[Segment]):
         metrics = f", metrics: {', '.join(self.metrics)}" if self.metrics else ""
         return f"Candidates({len(self)} segments, {self.size} candidates, {features}{metrics})"
 
-    def sparse(self) -> Candidates:
-        """The lists without the values of dense features; other features keep their ids.
+    def narrowed(self, width: int) -> Candidates:
+        """The lists without the values of the dense features from there on; all features keep their ids.
+
+        Parameters
+        ----------
+        width : int
+            How many dense features are left.
 
         Returns
         -------
         Candidates
-            Lists with the same features, none of them dense.
+            Lists with the same features, so many of them dense; others are as sparse ones that no candidate has.
 
         Examples
         --------
-        >>> lists.sparse()
+        >>> lists.narrowed(0)
         Candidates(2 segments, 4 candidates, 0 dense + 3 sparse features)
         """
-        lists = self.lists._replace(width=0, dense=np.zeros(0))
-        return self._with(lists=lists, features=Features(self.features.names, 0))
+        lists, lengths = self.lists, np.diff(self.bounds)
+        kept = np.tile(np.arange(lists.width) < width, len(lengths))
+        dense = lists.dense[np.repeat(kept, np.repeat(lengths, lists.width))] if width else np.zeros(0)
+        features = Features(self.features.names, width)
+        return self._with(lists=lists._replace(width=width, dense=dense), features=features)
 
     def parts(self) -> Iterator[Candidates]:
         """The lists in parts of consecutive segments, over the same arrays, each small enough to be written out.

@@ -16,8 +16,9 @@ import numpy as np
 from rampion.arrays import Reals
 from rampion.errors import TuningError
 from rampion.losses.contrast import MODEL
-from rampion.metrics.judging import Batch
+from rampion.metrics.judging import Batch, Forms
 from rampion.protocols import Loss
+from rampion.store.bends import plain
 from rampion.store.features import Weights
 from rampion.store.units import spread
 from rampion.training.loop import Held, Record, ignore, learn
@@ -29,6 +30,7 @@ KNOWN = 0.8  # the share of the listed order's variance that the features must e
 FEW = 20  # the best single feature counts as much as this number of lists
 STEPS = 100  # of conjugate gradients
 ZERO, NEAR, SINGLE = "", "near", "single"  # what L2 pulls a fit to: 0, earlier weights, the best single feature
+LINEAR = "linear"  # or what the first option learns without bends
 
 
 class Fit(NamedTuple):
@@ -56,11 +58,20 @@ ORDERED: dict[str, tuple[Fit, ...]] = {
     "soft-ramp3, l2 1, near {}": (RAMP._replace(anchor=NEAR),),
     "oracle-log, l2 1, near {}": (LOG._replace(anchor=NEAR),),
 }
+WITH_BENDS = "with bends"
+BENT = {WITH_BENDS: (STRONG_RAMP._replace(anchor=LINEAR), STRONG_LOG._replace(anchor=LINEAR))}
 
 
 def default() -> Recipe:
     """The first recipe of the default, for lists that are not read yet."""
     return RAMP.recipe(METRIC, STAKE)
+
+
+class _Views(NamedTuple):
+    """Lists with and without their bends."""
+
+    bent: Batch
+    straight: Batch
 
 
 class Automatic:
@@ -70,14 +81,17 @@ class Automatic:
     """
 
     def __init__(self, metric: str, seen: Batch, start: Reals) -> None:
+        self.width = plain(seen.candidates.features)
+        self.bent = self.width < seen.candidates.features.width
+        seen = self._straight(seen)
         typical = spread(seen.stakes.costs, seen.stakes.bounds)
         self.metric, self.alpha = metric, STAKE / typical if typical > 0 else STAKE
         self.start, self.features = start, seen.candidates.features
         self.near = scaled(start if start.any() else listed_weights(seen), seen)
         known = "the initial weights" if start.any() else "the listed order"
         rows = {row.format(known): fits for row, fits in ORDERED.items()} if self.near.any() else OPTIONS
-        self.options: Mapping[str, tuple[Fit, ...]] = rows
-        self._last: tuple[Batch, Batch, dict[Fit, Reals]] | None = None
+        self.options: Mapping[str, tuple[Fit, ...]] = rows | BENT if self.bent else rows
+        self._last: tuple[Batch, _Views, dict[Fit, Reals]] | None = None
 
     @property
     def recipe(self) -> Recipe:
@@ -87,15 +101,17 @@ class Automatic:
     def learn(self, label: str, batch: Batch, record: Record = ignore, held: Held | None = None) -> Reals:
         """Learn the weights of an option. The first fit's rounds are recorded. Only directions of fits count."""
         if self._last is None or self._last[0] is not batch or record is not ignore:
-            self._last = batch, replace(batch, stakes=batch.priced(self.alpha)), {}
-        _, priced, known = self._last
+            priced = replace(batch, stakes=batch.priced(self.alpha))
+            self._last = batch, _Views(priced, self._straight(priced)), {}
+        _, views, known = self._last
         fits, total, size = self.options[label], np.zeros(len(self.start)), 0.0
         for fit in fits:
+            seen = views.bent if fit.anchor == LINEAR else views.straight
             if fit not in known:
-                known[fit] = self._fitted(fit, priced, ignore if known else record, held)
-            share = min(1.0, FEW / len(priced.candidates)) if fit.anchor == SINGLE and len(fits) > 1 else 1.0
+                known[fit] = self._fitted(fit, seen, ignore if known else record, held)
+            share = min(1.0, FEW / len(seen.candidates)) if fit.anchor == SINGLE and len(fits) > 1 else 1.0
             size += share
-            total += share * scaled(known[fit], priced)
+            total += share * scaled(known[fit], seen)
         if not total.any():
             raise TuningError("training ended with all weights zero; give more lists, or other initial weights")
         return total / size
@@ -117,7 +133,15 @@ class Automatic:
         except TuningError:
             return anchor
 
+    def _straight(self, batch: Batch) -> Batch:
+        """The lists without bends."""
+        if not self.bent:
+            return batch
+        return replace(batch, candidates=batch.candidates.narrowed(self.width), forms=Forms())
+
     def _anchor(self, fit: Fit, batch: Batch, loss: Loss) -> Reals:
+        if fit.anchor == LINEAR and self._last is not None:
+            return self.learnt(next(iter(self.options)), self._last[0])
         if fit.anchor == SINGLE:
             return single_weights(loss, batch)
         if fit.anchor == NEAR and (self.start.any() or helps(batch, self.near)):

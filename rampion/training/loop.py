@@ -333,7 +333,7 @@ def learn(
     if recipe.base == "start":
         batch, fixed = batch.upon(batch.candidates.score(initial)), initial
     if recipe.free == "sparse":
-        batch = replace(batch, candidates=batch.candidates.sparse())
+        batch = replace(batch, candidates=batch.candidates.narrowed(0))
     watch = None if record is ignore else _Watch(recipe, batch, iteration, vector, fixed, features, held, record)
     learnt = Weights(features, fixed + recipe.solver.solve(loss, batch, vector - fixed, origin - fixed, watch))
     if not learnt.vector.any():

@@ -47,7 +47,7 @@ class Part:
         lists, features = batch.candidates.lists, batch.candidates.features
         spread = np.bincount(lists.features, minlength=len(features))
         return cls(
-            replace(batch, candidates=batch.candidates.sparse()).form, batch.stakes, base, features.names, spread
+            replace(batch, candidates=batch.candidates.narrowed(0)).form, batch.stakes, base, features.names, spread
         )
 
 

@@ -11,6 +11,7 @@ from rampion.arrays import Reals
 from rampion.errors import InputError
 from rampion.losses.contrast import MODEL
 from rampion.metrics.judging import totals, unjudged
+from rampion.store.bends import completed
 from rampion.store.candidates import Candidates
 from rampion.store.features import Weights
 
@@ -57,7 +58,8 @@ def scores_of(lists: Candidates, weights: Mapping[str, float], *, lenient: bool 
         raise InputError(f"lists are a {type(lists).__name__}; give Candidates, as rampion.load_nbest reads them")
     if not isinstance(weights, Weights):
         weights = Weights.from_dict(weights)
-    scores = lists.score(weights.onto(lists.features, lenient=lenient))
+    bent = completed(lists, weights.features.names)
+    scores = bent.score(weights.onto(bent.features, lenient=lenient))
     return scores + totals(lists) if listed else scores
 
 

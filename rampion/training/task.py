@@ -16,11 +16,12 @@ from rampion.executors import Coordinator
 from rampion.formats.files import FilePath
 from rampion.losses.contrast import MODEL
 from rampion.metrics.judging import Batch, Forms, Stakes, totals
+from rampion.store.bends import completed, straight, with_bends
 from rampion.store.candidates import Candidates
 from rampion.store.features import Weights
 from rampion.store.text import Texts
 from rampion.store.units import Units, spread
-from rampion.training.automatic import Automatic
+from rampion.training.automatic import WITH_BENDS, Automatic
 from rampion.training.inputs import GivenReferences, Lists, judge, references_for, runs_of, segments_of
 from rampion.training.loop import Held, Record, Round, absorbed, ignore, learn, standing
 from rampion.training.policies import Merge, policy_named
@@ -55,6 +56,7 @@ class Task:
         dev_references: GivenReferences | None = None,
         folder: str | None = None,
         groups: Sequence[str] | None = None,
+        bends: bool = False,
     ) -> None:
         """The arguments are those of `tune`."""
         runs = runs_of(lists)
@@ -68,12 +70,17 @@ class Task:
             start = Weights(kept.features, np.zeros(len(kept.features)))
         elif not isinstance(start, Weights):
             start = Weights.from_dict(start)
+        kept = completed(kept, start.features.names)
         self.start = Weights(kept.features, start.onto(kept.features, lenient=lenient))
+        if bends:
+            kept = with_bends(kept)
+            self.start = Weights(kept.features, self.start.onto(kept.features, lenient=True))
         self.lists = _Judged(kept, segments_of(runs), references, folder)
         self.groups, self._known = groups, dict[tuple[str, int, bool], Baselines]()
         self.dev = None
         if dev is not None:
             others = dev if isinstance(dev, Candidates) else absorbed(Merge(), runs_of(dev))
+            others = completed(others, self.start.features.names)
             self.start.onto(others.features, lenient=lenient)
             self.dev = _Judged(others, others.segments, dev_references, None)
 
@@ -94,6 +101,8 @@ class Task:
         tuned = replace(self.tune(ways.recipe, record, by=by), choice=validation.answer)
         if validation.answer not in ways.options:
             tuned = self._settled(tuned, validation.weights(self.start))
+        if validation.answer != WITH_BENDS:
+            tuned = replace(tuned, weights=straight(tuned.weights), last_weights=straight(tuned.last_weights))
         return self.proven(tuned) if self.dev else replace(tuned, held=validation.figures())
 
     def _settled(self, tuned: Tuned, weights: Weights) -> Tuned:

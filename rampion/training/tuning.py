@@ -37,6 +37,7 @@ def tune(
     dev_references: GivenReferences | None = None,
     folds: int | None = None,
     groups: Sequence[str] | None = None,
+    bends: bool = False,
     folder: str | None = None,
     shards: int | None = None,
     executor: str | Coordinator | None = None,
@@ -75,6 +76,9 @@ def tune(
         recipe="auto", which needs them anyway, and none with another. Held-out lists take the place of folds.
     groups : sequence of str, optional
         A name for every segment; segments of one name stay in one fold. By default each is a group of its own.
+    bends : bool
+        Whether to add the places that features give candidates in their lists, and products of two, with which the
+        weights can bend. The default uses them if they surely serve better.
     folder : str, optional
         Holds the working form of lists that are larger than memory.
     shards : int, optional
@@ -112,7 +116,7 @@ def tune(
     """
     task = partial(
         Task, lists, references, start=start, policy=policy, lenient=lenient, dev=dev, dev_references=dev_references,
-        folder=folder, groups=groups,
+        folder=folder, groups=groups, bends=bends,
     )  # fmt: skip
     if recipe is None:
         recipe = "rampion" if settings or shards is not None or executor is not None else AUTO

@@ -25,6 +25,7 @@ from rampion.metrics import metric as named
 from rampion.metrics.base import decimals
 from rampion.metrics.consensus import consensus, votes
 from rampion.metrics.judging import Batch
+from rampion.store.bends import plain
 from rampion.store.features import Weights
 from rampion.store.text import Texts
 
@@ -343,12 +344,12 @@ def mean_rows(batch: Batch) -> Reals:
 
 
 def axes(batch: Batch) -> NDArray[np.int64]:
-    """The features that are tried as single features: dense ones and the most frequent sparse ones."""
+    """The features that are tried as single features: dense ones but bends, and the most frequent sparse ones."""
     lists = batch.candidates.lists
     shifts = np.repeat(lists.feature_bounds[:-1], np.diff(lists.entry_bounds[lists.bounds]))
     counts = np.bincount(lists.features[lists.entries + shifts], minlength=len(batch.candidates.features))
     frequent = np.argsort(-counts, kind="stable")[: min(SPARSE, np.count_nonzero(counts))]
-    return np.concatenate([np.arange(lists.width), frequent]).astype(np.int64)
+    return np.concatenate([np.arange(plain(batch.candidates.features)), frequent]).astype(np.int64)
 
 
 def best_single(ground: Ground, singles: Sequence[Single], of: NDArray[np.bool_] | None = None) -> Single | None:

@@ -153,7 +153,7 @@ def test_a_run_is_a_folder(task, tmp_path):
         "dev": [],
         "dev_refs": [],
     }
-    assert config == expected | asked | {"lenient": False, "columns": [], "folds": 5}
+    assert config == expected | asked | {"lenient": False, "columns": [], "folds": 5, "bends": False}
 
     manifest = json.loads((run / "manifest.json").read_text())
     content = (task / "dev.jsonl").read_bytes()

@@ -36,10 +36,11 @@ TUNED = [
     ("--recipe", "mert", "--set", "seed=5", "--set", "restarts=2", "--folds", 0),
     ("--recipe", "risk", "--set", "steps=20", "--policy", "replace"),
     (),
+    ("--bends", "--recipe", "risk"),
 ]
 
 
-@pytest.mark.parametrize("options", TUNED, ids=["rampion", "mert", "risk", "auto"])
+@pytest.mark.parametrize("options", TUNED, ids=["rampion", "mert", "risk", "auto", "bends"])
 def test_a_run_on_lists_is_repeated_to_the_bit(folder, options):
     good("tune", "dev.jsonl", "--out", "run", *options)
     found = told("run")

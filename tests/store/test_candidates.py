@@ -81,7 +81,7 @@ def test_what_is_made_of_proved_stores_could_be_proved(store, other, random):
     """Only the constructor proves: no way from store to store may lead to arrays that it would refuse."""
     kept, half = random.random(store.size) < 0.5, np.flatnonzero(random.random(len(store)) < 0.5)
     made = [
-        store.keep(kept), store.keep(kept).distinct(), store.at(3), store.sparse(), store[half], store[half].at(1),
+        store.keep(kept), store.keep(kept).distinct(), store.at(3), store.narrowed(0), store[half], store[half].at(1),
         store.sorted_by(random.normal(size=store.size)), store.merge(store.at(2)), store.distinct().merge(other),
     ]  # fmt: skip
     for one in made:

@@ -465,7 +465,7 @@ def climb(
     recipe = KNOWN[RECIPES[learning.method]].set(l2=2 * pace.tau, epochs=steps)
     if pace.rate is not None:
         recipe = recipe.set(rate=pace.rate)
-    zero, free = np.zeros(size), replace(batch, candidates=batch.candidates.sparse())
+    zero, free = np.zeros(size), replace(batch, candidates=batch.candidates.narrowed(0))
     recipe.solver.solve(
         recipe.loss, free, zero, zero, lambda _, now: told(now, {WEIGHTS: now}, int(np.count_nonzero(now)))
     )
