@@ -12,7 +12,7 @@ from exhaustive import options_of, space
 from rampion.decoder._reference import templates
 from rampion.decoder.features.dense import DENSE
 from rampion.decoder.features.templates import NAMES
-from rampion.decoder.models.blocks import BOUNDARY, COLUMNS, LEARNT, START, UNKNOWN, Blocks
+from rampion.decoder.models.blocks import BOUNDARY, COLUMNS, IDENTITY, LEARNT, START, UNKNOWN, Blocks
 from rampion.decoder.models.options import Options, Sentences
 from rampion.decoder.search.model import DISTORTION, FLUENCY, Model
 from rampion.decoder.search.states import LEFT, MON, NEUTRAL, RIGHT, Reordering
@@ -34,8 +34,11 @@ class Task(NamedTuple):
     blocks: Blocks
 
 
-def task(seed: int, lengths: list[int], longest: int = 3, most: int = 2, vocabulary: int = 4) -> Task:
-    """Sentences of words 3, 4, …; every word and some longer phrases have up to `most` blocks."""
+def task(seed: int, lengths: list[int], longest: int = 3, most: int = 2, vocabulary: int = 4, copied: int = 0) -> Task:
+    """Sentences of words 3, 4, …; every word and some longer phrases have up to `most` blocks.
+
+    The last `copied` words have no block alone, and are copied.
+    """
     rng = np.random.default_rng(seed)
     text = [rng.integers(3, 3 + vocabulary, n).tolist() for n in lengths]
     sources, targets, joined = [[UNKNOWN], [START]], [[UNKNOWN], [START]], [(0, 0), (1, 1)]
@@ -48,7 +51,10 @@ def task(seed: int, lengths: list[int], longest: int = 3, most: int = 2, vocabul
                 phrase = tuple(words[start:end])
                 if phrase not in known:
                     count = int(rng.integers(int(len(phrase) == 1), most + 1))
-                    known[phrase] = list(range(len(joined), len(joined) + count))
+                    if len(phrase) == 1 and phrase[0] >= 3 + vocabulary - copied:
+                        known[phrase], count = [IDENTITY], 0
+                    else:
+                        known[phrase] = list(range(len(joined), len(joined) + count))
                     sources.append(list(phrase))
                     for _ in range(count):
                         target = rng.integers(3, 3 + vocabulary, int(rng.integers(1, 4))).tolist()
@@ -121,7 +127,7 @@ def features(task: Task, mask: int, s: int, steps: tuple[int, ...]) -> tuple[lis
         keys += templates.move_keys(mask, block, orientation, "MSD".index(turns[0]))
         keys += templates.leave_keys(mask, block, "MSD".index(turns[1]))
         jump = templates.jump_of(orientation, gap if gap >= 0 else start - span[1])
-        keys += templates.source_keys(mask, int(blocks.sources[last]), source, jump, last_word, heard[0])
+        keys += templates.source_keys(mask, int(blocks.sources[last]), source, jump, last_word, words[span[0] + 1])
         keys += templates.join_keys(mask, int(blocks.targets[last]), target, before, said)
         values = blocks.values[block].tolist()
         for name, value in zip(blocks.columns, values, strict=True):

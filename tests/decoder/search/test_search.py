@@ -18,7 +18,7 @@ from rampion.decoder._reference import search as plain
 from rampion.decoder.features.dense import DENSE
 from rampion.decoder.features.dense import dense as dense_values
 from rampion.decoder.features.templates import GROUPS, NAMES, Templates
-from rampion.decoder.models.blocks import BOUNDARY, COLUMNS, LEARNT, Vocabularies
+from rampion.decoder.models.blocks import BOUNDARY, COLUMNS, IDENTITY, LEARNT, Vocabularies
 from rampion.decoder.models.jumps import Jumps
 from rampion.decoder.models.lm import Grams, Lm
 from rampion.decoder.models.options import NOTHING, Derivations, Graph, Options
@@ -67,9 +67,13 @@ def fluency(lm: Lm, task: Task, steps: tuple[int, ...], dense: dict) -> float:
 
 
 @pytest.mark.parametrize("order", [1, 2, 3, 4])
+@pytest.mark.parametrize("copied", [0, 2])
 @pytest.mark.parametrize("reordering", WAYS, ids=str)
-def test_exact_search_with_a_language_model(reordering, order):
-    found, lm = task(order, [1, 0, 4, 5], most=2), language(order, order)
+def test_exact_search_with_a_language_model(reordering, copied, order):
+    """Words that are copied are one unknown word to the model, in what it predicts and in its contexts."""
+    found, lm = task(order, [1, 0, 4, 5], most=2, copied=copied), language(order, order)
+    chosen = {int(block) for block in found.options.blocks}
+    assert (IDENTITY in chosen) == bool(copied)
     mask = MASKS["word"]
     keys, dense = weighed(found, mask, 3, whole=True, reordering=MON)
     dense |= {"LM": 1.5, "LMFirst": -0.3, "LMRest": 0.7}
@@ -118,11 +122,12 @@ def best(graph: Graph, s: int) -> tuple[float, tuple[int, ...]]:
     return sum(reversed(scores)), tuple(reversed(steps))
 
 
+@pytest.mark.parametrize("copied", [0, 2])
 @pytest.mark.parametrize("reordering", WAYS, ids=str)
 @pytest.mark.parametrize("group", [*GROUPS, "every"])
-def test_exact_search_finds_the_best_of_the_whole_space(group, reordering):
+def test_exact_search_finds_the_best_of_the_whole_space(group, reordering, copied):
     mask = MASKS.get(group, EVERY)
-    found = task(len(group), [0, 1, 3, 5], most=2)
+    found = task(len(group), [0, 1, 3, 5], most=2, copied=copied)
     keys, dense = weighed(found, mask, 3, whole=True)
     model = Model.of(found.blocks, mask, keys, dense, within_limit=reordering.limit > 0)
     for settings in (Search.exact(reordering), Search(2000, 10**5, reordering=reordering)):
