@@ -156,13 +156,14 @@ class Tour:
         count = self.plan.pairs
         with self.stage("corpus", f"Writing {count:,} German sentences and their translations, for you to judge"):
             _ = self.corpus
-        with self.stage("system", "Aligning words, cutting out blocks, estimating a language model: the parts to use"):
+        with self.stage("system", "Aligning words, cutting out blocks, estimating a language model: parts to use\n"):
             made = self.made()
+            self.say(f"  {made['blocks']:,} blocks, {made['ngrams']:,} n-grams")
         with self.stage("dense", f"Tuning 14 features with RAMPION: how far to trust each of these parts{HEARD}"):
             _ = self.tuned
-        with self.stage("learnt", f"Learning features of words from all of the text: what each of them needs{HEARD}"):
+        with self.stage("learnt", f"Learning features of words from all of the text: where they help or harm{HEARD}"):
             _ = self.retuned
-        with self.stage("test", "Translating the test text"):
+        with self.stage("test", "Translating the test text, which nothing has learnt from"):
             results: Results = {"plan": asdict(self.plan), "made": made, **self.compare()}
         with replacing(self.out / RESULTS) as file:
             file.write(json.dumps(results, ensure_ascii=False, indent=1).encode())

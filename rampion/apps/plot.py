@@ -44,7 +44,7 @@ def curves(runs: Sequence[Path], out: Path) -> Drawn:
     lines = dict[str, list[tuple[float, float]]]()
     kinds = set[str]()
     metrics = set[str]()
-    for run in runs:
+    for run, called in zip(runs, _names(runs), strict=True):
         folder = _begun(run)
         events = folder.events
         kind = "iteration" if any(event["event"] == "iteration" for event in events) else "round"
@@ -55,11 +55,11 @@ def curves(runs: Sequence[Path], out: Path) -> Drawn:
             if event["event"] == kind:
                 for name in CURVES.keys() & event.keys():
                     if isinstance(event[name], float | int):
-                        label = f"{run}, {CURVES[name]}" if len(runs) > 1 else CURVES[name]
+                        label = f"{called}, {CURVES[name]}" if len(runs) > 1 else CURVES[name]
                         lines.setdefault(label, []).append((event[kind], event[name]))
     if not lines:
         raise InputError(f"{runs[0]}: has no rounds or iterations, so there is no curve to draw")
-    title = "Learning curves" if len(runs) > 1 else f"Learning curves of {runs[0]}"
+    title = "Learning curves" if len(runs) > 1 else f"Learning curves of {_names(runs)[0]}"
     ordered = {name: lines[name] for name in sorted(lines)}
     x, y = " or ".join(sorted(kinds)), ", ".join(sorted(metrics))
     save(out, lambda path: write_lines(path, ordered, title, x, y))
@@ -80,7 +80,7 @@ def line(run: Path, features: Sequence[str], out: Path) -> Drawn:
         heights = [_height(batch, scores + step * slopes) for step in steps]
         lines[batch.candidates.features.names[feature]] = list(zip(steps.tolist(), heights, strict=True))
     x = "change of the weight, in standard deviations of the model's scores"
-    title = f"{batch.metric.name} as one weight changes, around the weights of {run}"
+    title = f"{batch.metric.name} as one weight changes, around the weights of {_names([run])[0]}"
     save(out, lambda path: write_lines(path, lines, title, x, batch.metric.name, whole=False))
     best = max(((height, name, at) for name, points in lines.items() for at, height in points), key=lambda one: one[0])
     here = _height(batch, scores)
@@ -114,7 +114,7 @@ def surface(run: Path, features: Sequence[str], out: Path) -> Drawn:
     if start is not None:
         spots.append(Spot("initial weights", *(float(start[feature]) for feature in chosen)))
     names = [batch.candidates.features.names[feature] for feature in chosen]
-    title = f"{batch.metric.name} over two weights of {run}"
+    title = f"{batch.metric.name} over two weights of {_names([run])[0]}"
     whole = Surface(spans[0], spans[1], heights, spots)
     x, y = (f"weight of {name}" for name in names)
     save(out, lambda path: write_surface(path, whole, title, x, y, batch.metric.name))
@@ -175,12 +175,18 @@ def ablation(run: Path, out: Path) -> Drawn:
         bars.append(Bar(name, sign * found.score, low, high))
     bars.sort(key=lambda bar: -bar.value)
     shown = bars if len(bars) <= ROWS else [*bars[: ROWS - 5], *bars[-5:]]
-    title = f"What each feature is worth to the weights of {run}"
+    title = f"What each feature is worth to the weights of {_names([run])[0]}"
     x = f"{batch.metric.name} lost without it (95 % interval)"
     save(out, lambda path: write_bars(path, shown, title, x))
     left = f", {len(bars) - len(shown)} in the middle left out" if len(shown) < len(bars) else ""
     told = f"{len(shown)} features{left}; the other weights stay as they are, and the lists are those of tuning"
     return Drawn(out, told)
+
+
+def _names(runs: Sequence[Path]) -> list[str]:
+    """What pictures call runs: the names of their folders, or their paths where names are alike."""
+    names = [run.resolve().name for run in runs]
+    return names if len(set(names)) == len(names) else list(map(str, runs))
 
 
 def _begun(run: Path) -> RunFolder:
