@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import strange
 from collisions import colliding
 from command import good, rampion, start, write_task
 from rampion.decoder.text.language import Language
@@ -353,6 +354,105 @@ def changed(name: str, content: str, draw: random.Random) -> str:
     return toml.written(found) if name.endswith(".toml") else json.dumps(found)
 
 
+def strange_files_given(bench: Bench) -> Count:
+    """Strange files, and good ones of another kind, in place of each input of each command: refused, or read."""
+    folder, tried, survived, told = bench.folder / "strangers", 0, 0, ""
+    folder.mkdir()
+    for path in bench.folder.iterdir():
+        if path.is_file() or path.name == "corpus":
+            (folder / path.name).symlink_to(path)
+    (folder / "system").symlink_to(bench.system)
+    (folder / "whole").symlink_to(bench.folder / "whole")
+    (folder / "loop").symlink_to(bench.folder / "loop")
+    above = os.getcwd()
+    os.chdir(folder)
+    try:
+        for command in MADE:
+            good(*command)
+        kinds = [path for path in folder.iterdir() if path.name != "strange"]
+        kinds += strange.write(folder / "strange")
+        before = contents(folder)
+        for command in GIVEN:
+            for place in [place for place, word in enumerate(command[1:], 1) if Path(word).exists()]:
+                for other in bench.random.sample(kinds, STRANGERS):
+                    asked = [*command[:place], str(other), *command[place + 1 :]]
+                    code, _, err = rampion(*(OUT.get(word, word) for word in asked))
+                    line = (err.strip().splitlines() or [""])[-1]
+                    fine = code in (0, 1) or (code == 2 and line.startswith("rampion: ") and not any(Path().glob(".*")))
+                    if code == 2:
+                        fine = fine and not any(Path(word).exists() for word in OUT.values())
+                    for word in OUT.values():
+                        shutil.rmtree(word) if Path(word).is_dir() else Path(word).unlink(missing_ok=True)
+                    tried, survived = tried + 1, survived + fine
+                    told = told if fine else f"{' '.join(asked)[:200]}: exit code {code}, {line[-80:]}"
+        survived -= contents(folder) != before
+    finally:
+        os.chdir(above)
+    return Count("strange files given", tried, survived, told)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file() and not path.is_symlink()}
+
+
+STRANGERS = 3  # for each input of each command
+OUT = {"OUT": "written", "OUT2": "written.too"}
+MODEL = "--blocks system/system.blocks --lm system/system.lm"
+DEV = "--dev test.nbest --dev-refs test.ref.0"
+SHORT = "--set iterations=1 --set k=5 --beam 3"
+MADE = [  # what the others read
+    line.split()
+    for line in f"""
+align corpus/train.src corpus/train.tgt --out links --save aligner
+counts corpus --align links --out counts
+lm convert system/system.lm --out arpa
+weights start.weights --out weights.bin
+tune dev.jsonl --recipe rampion --folds 0 --set rounds=1 --out run
+decode corpus/dev.src {MODEL} --weights loop --beam 3 --out best --nbest lists
+lattice corpus/dev.src {MODEL} --weights loop --beam 3 --out binary.lattice
+lattice corpus/dev.src {MODEL} --weights loop --beam 3 --out lattice
+report run --out page.html
+store pack dev.nbest --out packed.store
+""".strip().splitlines()
+]
+GIVEN = [
+    line.split()
+    for line in f"""
+tune dev.nbest --refs dev.ref.0 --weights start.weights --recipe rampion --set rounds=1 --folds 0 --out OUT
+tune dev.store --refs dev.ref.0 {DEV} --recipe risk --set iterations=2 --folds 0 --out OUT
+tune corpus/dev.src --refs corpus/dev.tgt.0 {MODEL} --counts counts {SHORT} --out OUT
+rerank dev.nbest --weights run --refs dev.ref.0 --out OUT --lists OUT2
+rerank dev.store --weights weights.bin --out OUT
+features dev.nbest --add length --source dev.own --out OUT
+inspect dev.nbest --refs dev.ref.0 --weights run --other dev.jsonl
+score dev.own --refs dev.ref.0
+compare dev.own dev.ref.1 --refs dev.ref.0
+report run --compare loop --out OUT
+align corpus/train.src corpus/train.tgt --load aligner --score links --out OUT
+blocks corpus --align links --out OUT
+blocks system/system.blocks
+counts counts
+decode corpus/dev.src {MODEL} --weights loop --beam 3 --out OUT --nbest OUT2
+explain corpus/dev.src --line 1 {MODEL} --weights loop
+lattice corpus/dev.src {MODEL} --weights loop --beam 3 --out OUT
+train corpus --system system --iterations 1 --fixed LM=0.1 --set epochs=1 --beam 3 --out OUT
+condense system/system.blocks --weights whole --lenient --out OUT
+weights run --compare start.weights --out OUT
+diff run loop
+status whole
+corpus filter corpus --test corpus/test.src --out OUT
+lm estimate corpus/train.tgt --order 2 --out OUT
+lm score arpa corpus/dev.src
+lm score system/system.lm corpus/dev.src
+lm convert arpa --out OUT
+plot curves run loop --out OUT
+store pack dev.nbest --out OUT
+store verify dev.store aligner binary.lattice system/system.blocks
+store verify whole
+""".strip().splitlines()
+]
+
+
 def commands_interrupted(bench: Bench) -> Count:
     """Ctrl-C after the start of Python itself: one line, exit code 130, within a second, nothing half-written."""
     tried = survived = 0
@@ -391,6 +491,7 @@ CHECKS = {
     "bits": bits_flipped,
     "journals": journals_damaged,
     "inputs": inputs_spoilt,
+    "strangers": strange_files_given,
     "limits": limits_reached,
 }
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rampion.store.names import Labels
 
 _DONE, _FULL, _FIELDS, _NO_ID, _NUMBER, _TOTAL, _NO_VALUE, _TWICE, _SIZE = range(9)
-_NUMERAL = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|-[iI][nN][fF]")
+_NUMERAL = re.compile(rb"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?|-[iI][nN][fF]")
 _FIRST_BAR = re.compile(rb"\|\|\|(?=\s)")
 _BAR = re.compile(rb"(?<=\s)\|\|\|(?=\s)")
 _TOKEN = re.compile(rb"\S+")

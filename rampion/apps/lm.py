@@ -11,7 +11,9 @@ import typer
 from rampion.console import note
 from rampion.decoder.models import arpa, kneser
 from rampion.decoder.models.lm import Fluency, Lm
+from rampion.errors import InputError
 from rampion.formats import texts as files
+from rampion.formats.files import shown
 from rampion.store.text import Texts
 
 
@@ -28,7 +30,10 @@ class Estimated(NamedTuple):
 def estimate(texts: Sequence[str], out: str, order: int, prune: bool) -> Estimated:
     """Estimate a model by interpolated modified Kneser-Ney smoothing, and write it."""
     whole = Texts.join([files.read(path) for path in texts])
-    found = kneser.estimate(whole, order, prune, progress=_progress)
+    try:
+        found = kneser.estimate(whole, order, prune, progress=_progress)
+    except InputError as error:
+        raise InputError(f"{', '.join(map(shown, texts))}: {error}") from error
     arpa.save(out, found.lm)
     for size, degenerate in enumerate(found.degenerate, 1):
         if degenerate:

@@ -28,6 +28,14 @@ TEXTS = {"train", "dev", "test"}
 class Command(TyperCommand):
     """A command that checks its files first, and removes unfinished outputs of killed commands."""
 
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]  # as below
+        """An empty word is most often a variable of a shell that is not set: it is no file, and no folder."""
+        if "" in args:
+            before = args[max(0, args.index("") - 1)]
+            by = before if before.startswith("-") else "an argument"
+            raise InputError(f"{by}: is empty; give it a value, or leave it out")
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: typer.Context) -> object:  # type: ignore[override]  # typer keeps its own class private
         outputs, inputs = list[Named](), list[Named]()
         for param in self.params:

@@ -340,8 +340,7 @@ Shards = Annotated[
         "--shards",
         min=1,
         metavar="N",
-        help="Cut the data into N parts that are worked on separately; --executor changes nothing in the "
-        "result.",
+        help="Cut the data into N parts that are worked on separately; --executor changes nothing in the result.",
     ),
 ]
 Resume = Annotated[bool, Option("--resume", metavar="", help="Continue the run in this folder.")]

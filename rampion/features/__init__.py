@@ -265,7 +265,7 @@ OTHERS = {
 }
 WEIGHED = "consensus, vote and posteriors weigh candidates by a softmax of the feature after @: consensus:bleu@LM"
 
-_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 _OF_TEXT = re.compile(rf"({'|'.join(MAKERS)})(?::([^@*>]*))?(?:@([^*>]+))?")
 _THRESHOLD = re.compile(rf"(.+)>({_NUMBER})")
 _BINS = re.compile(r"bins:(.+),(\d{1,4})")

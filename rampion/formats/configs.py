@@ -9,7 +9,7 @@ from rampion.formats.files import FilePath, head, line_blocks
 
 _SECTION = re.compile(rb"^\[[^\]\s]+\][ \t\r]*$", re.MULTILINE)
 _SETTING = re.compile(rb"^[\w-]+ = ?\S", re.MULTILINE)
-_WEIGHT = re.compile(rb"\s*[^\s#=]\S*\s+[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
+_WEIGHT = re.compile(rb"\s*[^\s#=]\S*\s+[-+]?(\d+(?:\.\d*)?|\.\d+)([eE][-+]?\d+)?\s*")
 
 
 def blocks(path: FilePath) -> Iterator[tuple[int, bytes]]:

@@ -55,6 +55,10 @@ class Skipped:
         self.first = self.first or str(error)
 
 
+class UnwritableError(Exception):
+    """What a format cannot hold: the place in the content, and what to do; `replacing` adds the file."""
+
+
 class Remark(str):
     """A remark of a reader about a list, in place of a record: `3 of 20 lists …`."""
 
@@ -172,7 +176,10 @@ def replacing(path: FilePath, durable: bool = True) -> Iterator[BinaryIO]:
     are open are written to, and not replaced.
     """
     if os.fspath(path) == "-":
-        yield sys.stdout.buffer
+        try:
+            yield sys.stdout.buffer
+        except UnwritableError as error:
+            raise InputError(f"<stdout>: {error}") from error
         return
     target = Path(os.path.realpath(path))
     try:
@@ -184,6 +191,8 @@ def replacing(path: FilePath, durable: bool = True) -> Iterator[BinaryIO]:
             return
         with _beside(target, durable) as partial, _packed(target, partial) as packed:
             yield packed
+    except UnwritableError as error:
+        raise InputError(f"{path}: {error}") from error
     except BrokenPipeError:
         raise  # the reader has gone, which is no error
     except OSError as error:

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from rampion.errors import FormatError, InputError
-from rampion.formats.files import FilePath, Skipped, lines, replacing, shown
+from rampion.errors import FormatError
+from rampion.formats.files import FilePath, Skipped, UnwritableError, lines, replacing, shown
 from rampion.store.readings import WrongError
 from rampion.store.records import records_of
 from rampion.store.rows import Rows
@@ -44,11 +44,11 @@ def write(path: FilePath, runs: Iterable[Rows], names: Texts, references: Refere
                 if references is not None:
                     record["refs"] = next(given)
                     if not all(map(str.strip, record["refs"])):
-                        raise InputError(f"segment {record['id']}: a reference is blank; leave it out")
+                        raise UnwritableError(f"segment {record['id']}: a reference is blank; leave it out")
                 try:
                     line = json.dumps(record, ensure_ascii=False, allow_nan=False)
                 except ValueError as error:
-                    raise InputError(
+                    raise UnwritableError(
                         f"segment {record['id']}: a number is not finite, and JSON has none such"
                     ) from error
                 file.write(line.encode() + b"\n")

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from rampion import _kernels
 from rampion.arrays import Offsets, Reals, ends, span_of_each
-from rampion.errors import FormatError, InputError
-from rampion.formats.files import FilePath, Skipped, line_blocks, newlines, not_utf8, replacing, shown
+from rampion.errors import FormatError
+from rampion.formats.files import FilePath, Skipped, UnwritableError, line_blocks, newlines, not_utf8, replacing, shown
 from rampion.store.groups import Group, grouped, groups_of
 from rampion.store.names import Labels
 from rampion.store.rows import Rows
@@ -27,9 +27,9 @@ _BAR = re.compile(rb"(?<!\S)\|\|\|(?!\S)")
 _TWO_BARS = re.compile(rb"(?<!\S)\|\|\|(?!\S).*(?<!\S)\|\|\|(?!\S)")
 _FIRST_BAR = re.compile(rb"\|\|\|(?!\S)")
 _INTEGER = re.compile(rb"-?\d{1,18}")
-_NUMERAL = rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_NUMERAL = rb"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
 _JOINED = re.compile(rb"=" + _NUMERAL + rb"[;,][^\s=]+=" + _NUMERAL)  # LM=-1.5;WP=2
-_TRAVATAR = re.compile(rb"\|\|\|\s*" + _NUMERAL + rb"\s*\|\|\|\s*[^\s=:]+[=:]\s*" + _NUMERAL)
+_TRAVATAR = re.compile(rb"\|\|\|\s*" + _NUMERAL + rb"\s*\|\|\|\s*[^\s=:]{1,1000}[=:]\s*" + _NUMERAL)
 
 
 class Answer(IntEnum):
@@ -254,12 +254,12 @@ def _sentence(answer: Answer, block: bytes, place: int, labels: Labels) -> str:
 def write(path: FilePath, runs: Iterable[Rows], names: Texts) -> None:
     """Write the candidates; feature i is called names[i]. What the format cannot hold is an error."""
     groups = groups_of(names)
-    for label in {label for label, _, _ in groups}:
-        if label.split() != [label]:
-            raise InputError(f"the feature name {label!r} cannot be in n-best text; rename it, or write JSONL")
     heads = Texts.from_strings(f" {label}=" if f == first else "" for f, (label, first, _) in enumerate(groups))
     firsts = np.array([first for _, first, _ in groups], np.int64)
     with replacing(path) as file:
+        for label in {label for label, _, _ in groups}:
+            if label.split() != [label]:
+                raise UnwritableError(f"the feature name {label!r} cannot be in n-best text; rename it, or write JSONL")
         for rows in runs:
             file.write(_written(rows if _whole(rows, firsts) else _filled(rows, groups), heads))
 
@@ -391,4 +391,4 @@ def _suspicious(texts: Texts) -> list[int]:
 def _check(what: str, identity: str, text: str, bar: re.Pattern[bytes]) -> None:
     raw = text.encode()
     if raw.strip() != raw or not raw or b"\n" in raw or bar.search(raw):
-        raise InputError(f"segment {identity}: the {what} {text[:60]!r} cannot be in n-best text; write JSONL")
+        raise UnwritableError(f"segment {identity}: the {what} {text[:60]!r} cannot be in n-best text; write JSONL")

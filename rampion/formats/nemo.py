@@ -9,7 +9,7 @@ from typing import Any
 from rampion.formats.files import FilePath, Skipped, line_blocks, not_utf8
 from rampion.store.readings import WrongError
 
-_LINE = re.compile(rb"([^\t\n]*)\t\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*")
+_LINE = re.compile(rb"([^\t\n]*)\t\s*([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)\s*")
 
 
 def recognises(head: bytes) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from rampion.errors import FormatError, InputError
 from rampion.formats import tables
-from rampion.formats.files import BOM, FilePath, head, lines, replacing, shown
+from rampion.formats.files import BOM, FilePath, UnwritableError, head, lines, replacing, shown
 from rampion.formats.jsonl import parsed
 from rampion.store.readings import WrongError
 from rampion.store.records import references_in, segment_id
@@ -91,7 +91,7 @@ def write(paths: Sequence[FilePath], references: References) -> None:
                 # If there is only one file, readers decide by its first line what it holds.
                 other = segment == 0 and (raw.startswith((b"{", BOM)) or (len(paths) == 1 and b" ||| " in raw + b" "))
                 if other or raw.strip() != raw or b"\n" in raw:
-                    raise InputError(f"the reference {raw.decode()[:60]!r} cannot stand in a line; write JSONL")
+                    raise UnwritableError(f"the reference {raw.decode()[:60]!r} cannot stand in a line; write JSONL")
                 file.write(raw + b"\n")
 
 

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from rampion import _kernels
 from rampion.arrays import Array, ends
-from rampion.errors import FormatError, InputError, StoreError
+from rampion.errors import FormatError, StoreError
 from rampion.formats import configs, container
-from rampion.formats.files import FilePath, head, newlines, not_utf8, replacing, shown
+from rampion.formats.files import FilePath, UnwritableError, head, newlines, not_utf8, replacing, shown
 from rampion.schema import Found, Schema, reals, strings
 from rampion.store.features import Features, Weights
 from rampion.store.groups import groups_of
@@ -192,5 +192,7 @@ def _stands(name: str) -> bool:
 
 def _written(name: str) -> str:
     if not _stands(name):
-        raise InputError(f"the feature name {name!r} cannot be written to a text file of weights; write a .bin file")
+        raise UnwritableError(
+            f"the feature name {name!r} cannot be written to a text file of weights; write a .bin file"
+        )
     return name

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 MISSING = {"", "na", "n/a", "nan", "null", "none"}  # cells of a table that stand for a missing value
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|infinity)", re.IGNORECASE)
+_NUMBER = re.compile(r"[+-]?(\d+(?:\.\d*)?|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|infinity)", re.IGNORECASE)
 ODD = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?|[+-]?\d+([.,]\d+)?\s*%")  # 0,5 and 50 %
 _WORDS = {"true": 1.0, "false": 0.0}
 _LABELS = _WORDS | {"yes": 1.0, "no": 0.0, "correct": 1.0, "incorrect": 0.0, "pass": 1.0, "fail": 0.0}  # of targets

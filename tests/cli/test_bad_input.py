@@ -339,3 +339,16 @@ def test_a_full_stdout(task, command):
     with open("/dev/full", "wb") as full, start(*command, stdout=full) as process:
         _, err = process.communicate()
     assert (process.returncode, err) == (2, b"rampion: <stdout>: No space left on device\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["tune", "", "--out", "new"], r"an argument: is empty; .*"),
+        ([*RERANK, "dev.nbest", "--refs", ""], r"--refs: is empty; give it a value, or leave it out"),
+        (["report", ""], r"an argument: is empty; .*"),
+        (["lm", "estimate", "dev.ref.0", "--out", ""], r"--out: is empty; .*"),
+    ],
+)
+def test_a_variable_that_is_not_set_names_no_file(task, arguments, sentence):
+    refused(task, *arguments, sentence=sentence)

@@ -200,7 +200,7 @@ def rows_with(ids, values, text="a", note=""):
 @pytest.mark.parametrize("text", [" a", "a ", "a\nb", "a ||| b"])
 def test_what_the_format_cannot_hold_is_refused_and_the_old_file_stays(tmp_path, text):
     (tmp_path / "x").write_text("old")
-    with pytest.raises(InputError, match=r"segment 0: the hypothesis .* cannot be in n-best text; write JSONL"):
+    with pytest.raises(InputError, match=r".*: segment 0: the hypothesis .* cannot be in n-best text; write JSONL"):
         nbest.write(tmp_path / "x", [rows_with([0], [1.0], text)], Texts.from_strings(["L"]))
     assert (tmp_path / "x").read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["x"]

@@ -9,7 +9,7 @@ import pytest
 from command import good, rampion
 
 from rampion.errors import InputError
-from rampion.formats import load_nbest, read_lists, references, scores
+from rampion.formats import load_nbest, load_weights, read_lists, references, scores
 from rampion.store.candidates import Candidates
 from rampion.store.columns import Columns
 from rampion.store.text import Texts
@@ -380,3 +380,34 @@ def test_references_of_rows_are_kept_once_in_their_order(tmp_path):
     rows = [{"id": "0", "text": "a", "lm": 1, "ref": one} for one in ("c", "a", "c", "b", "a")]
     (tmp_path / "x").write_text(jsonl([*rows, {"id": "1", "text": "a", "lm": 1, "ref": "c"}]))
     assert [files.found for files in read(tmp_path / "x")[1].records] == [{"0": ["c", "a", "b"], "1": ["c"]}]
+
+
+LONG = "9" * 1_000_000  # a search that tries all ways to part the digits would take hours
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        f"a\t{LONG}x\n",
+        f"\t{LONG}x\n",
+        f"0 ||| a ||| LM={LONG}x\n",
+        f"0 ||| a ||| {LONG}x ||| b\n",
+        f"0 ||| a ||| {'|||1' * 200_000}\n",
+        f"id,text,lm\n0,a,{LONG}x\n0,b,1\n0,c,2\n0,d,3\n",
+        jsonl([{"id": "0", "text": "a", "lm": f"{LONG}x"}, {"id": "0", "text": "b", "lm": "1"}]),
+        f"utt-1 a\nutt-{LONG} b\n",
+        f"S-{LONG}\ta\n",
+        f"VERSION=1.0\nN=2 L=1\nI=0\nI=1\nJ=0 S=0 E=1 W=a a=-{LONG}x\n",
+    ],
+)
+def test_long_numbers_that_are_none_take_no_time(tmp_path, content):
+    (tmp_path / "x").write_text(content)
+    code, _, err = rampion("inspect", tmp_path / "x")
+    assert (code, f"{tmp_path / 'x'}:" in err) in ((0, True), (2, True))  # 0: a column that is not used, and told
+
+
+@pytest.mark.parametrize("content", [f"x {LONG}x\n", f"# a\nx = 1\nLM {LONG}x\n", f"[weight]\nLM0= {LONG}x\n"])
+def test_long_weights_that_are_none_take_no_time(tmp_path, content):
+    (tmp_path / "x").write_text(content)
+    with pytest.raises(InputError, match=r"/x:?\d?: "):
+        load_weights(tmp_path / "x")
