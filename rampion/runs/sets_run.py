@@ -76,7 +76,7 @@ class SetRun(Run[SetIteration, WeightsById]):
             frozen = below.keyed()
             if len(frozen.table):
                 return Keyed(frozen.table, learnt.own)
-        keys = np.concatenate([np.zeros(0, np.uint64), *(part.keys for part in self.sets.parts.values())])
+        keys = self.sets.keys
         if len(learnt.keyed) > len(keys):
             raise StoreError(f"{self.folder.path}: has more weights than features; it cannot be used")
         table = Keys.of(keys[: len(learnt.keyed)], np.zeros(len(learnt.keyed), np.uint32))

@@ -98,6 +98,11 @@ class Sets:
         """The number of keys with ids."""
         return next((part.known for part in reversed(self.parts.values())), 0)
 
+    @property
+    def keys(self) -> KeyRow:
+        """The keys of all files, in the order of their ids."""
+        return np.concatenate([np.zeros(0, np.uint64), *(part.keys for part in self.parts.values())])
+
     def append(self, name: str, records: Records, table: Keys) -> None:
         """Write the next file, with the keys of the table that earlier files do not have.
 
@@ -113,7 +118,7 @@ class Sets:
 
     def table(self) -> Keys:
         """The table of all keys by id, with their counts in the records."""
-        keys = np.concatenate([np.zeros(0, np.uint64), *(part.keys for part in self.parts.values())])
+        keys = self.keys
         counts = np.zeros(len(keys), np.uint32)
         for part in self.parts.values():
             for start in range(0, len(part.records.ids), PIECE):
