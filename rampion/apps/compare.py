@@ -21,6 +21,7 @@ from rampion.analysis.significance import (
     spread,
 )
 from rampion.apps import chosen
+from rampion.apps.inputs import note_doubt
 from rampion.arrays import Reals
 from rampion.errors import InputError
 from rampion.formats import references, texts
@@ -91,6 +92,7 @@ def compare(task: CompareTask) -> list[Compared]:
     """Every system beside the first, by every metric."""
     systems, found = _systems(task.systems), []
     for judge, truth, rows in (_chosen if task.lists else _outputs)(systems, task):
+        note_doubt(judge, truth)
         signature = f"{judge.signature(truth)}|{task.test}:{task.trials}|seed:{task.seed}"
         found.append(Compared(judge.name, signature, _tested(judge, systems, rows, task)))
     return found

@@ -142,6 +142,12 @@ def one_metric(metric: str | None, target: str | None) -> str | None:
     return next(iter(with_target([metric] if metric else None, target)), None)
 
 
+def note_doubt(metric: Metric, references: References | None) -> None:
+    """Tell what speaks against this metric of these references, if anything does."""
+    if doubt := doubt_of(metric, references):
+        note(doubt)
+
+
 def doubt_of(metric: Metric, references: References | None) -> str | None:
     """A warning if BLEU is computed on text that is clearly not tokenised."""
     from rampion.metrics import Bleu

@@ -10,7 +10,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rampion.apps.inputs import UNSCORED, Runs, labelled, learnt_by, read_runs, references_of, weighed
+from rampion.apps.inputs import (
+    UNSCORED,
+    Runs,
+    labelled,
+    learnt_by,
+    note_doubt,
+    read_runs,
+    references_of,
+    weighed,
+)
 from rampion.arrays import Reals, span_of_each
 from rampion.errors import InputError
 from rampion.formats import save_lists
@@ -92,6 +101,7 @@ def _scored(task: RerankTask, runs: Runs, merged: Candidates, learnt: Weights) -
     metric = task.metric or "bleu"
     [lists] = labelled([merged], metric, UNSCORED)
     arbiter = judge(lists, references_of(lists.segments, runs.records, task.refs, metric), metric, listed=task.listed)
+    note_doubt(arbiter.metric, arbiter.references)
     found = standing(arbiter.batch(lists), learnt.vector)
     return Scored(arbiter.metric, arbiter.metric.signature(arbiter.references), found)
 

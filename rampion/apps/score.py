@@ -9,8 +9,7 @@ import numpy as np
 
 from rampion.analysis.ranking import discounted_gain, reciprocal_rank
 from rampion.apps import chosen
-from rampion.apps.inputs import doubt_of
-from rampion.console import note
+from rampion.apps.inputs import note_doubt
 from rampion.errors import InputError
 from rampion.formats import references, texts
 from rampion.formats.files import shown
@@ -42,8 +41,8 @@ def score(outputs: Sequence[str], refs: Sequence[str], metrics: Sequence[str]) -
             raise InputError(f"{shown(path)}: holds no lines; expected a system's output, a line a segment")
         given = references.read(refs, Texts.from_strings(str(s) for s in range(len(output))), aligned=True)
         if not found:
-            for doubt in filter(None, (doubt_of(one, given) for one in judges.values())):
-                note(doubt)
+            for one in judges.values():
+                note_doubt(one, given)
         bounds = np.arange(len(output) + 1)
         scores = {
             title: float(one.total_score(one.statistics(output, bounds, given).sum(axis=0)))
@@ -65,6 +64,8 @@ def score_choices(
     asked = list(dict.fromkeys(metrics or METRICS))
     given, found = chosen.given(lists, refs, asked, columns, lenient), []
     judged = dict(zip(titles(asked), given.judged, strict=True))
+    for one in given.judged:
+        note_doubt(one.judge.metric, one.judge.references)
     for system in systems:
         choice, scores = chosen.choice(system, given.lists, lenient), dict[str, float]()
         for title, one in judged.items():

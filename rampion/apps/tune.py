@@ -18,8 +18,8 @@ from rampion import console
 from rampion.analysis.inspection.features import leaks
 from rampion.apps.inputs import (
     OF_DECODERS,
-    doubt_of,
     labelled,
+    note_doubt,
     one_metric,
     read_runs,
     recipes_of,
@@ -152,8 +152,7 @@ def prepare(task: TuneTask) -> Prepared:
     references = references_of(segments_of(runs), records, task.refs, chosen.metric)
     if any("weight" in run.fields for run in runs):
         console.note(WEIGHTS)
-    if doubt := doubt_of(metric, references):
-        console.note(doubt)
+    note_doubt(metric, references)
     start = weighed(runs[0], task.weights, task.lenient)[1] if task.weights else None
     held, held_references = None, None
     if task.dev:

@@ -89,7 +89,7 @@ def records(path: FilePath, skipped: Skipped | None = None) -> Iterator[tuple[in
                 shown(path), line, f"is no row of a table: {error}; quote cells with quotes"
             ) from error
         if cells:
-            yield line, _record(names, cells)
+            yield line, (delimiter == "\t" and _swallowed(cells)) or _record(names, cells)
         line = reader.line_num + 2
 
 
@@ -97,6 +97,17 @@ def _record(names: list[str], cells: list[str]) -> Any:
     if len(cells) != len(names):
         return WrongError(f"has {len(cells)} cells, and the first line names {len(names)} columns; mend the row")
     return {name: cell for name, cell in zip(names, cells, strict=True) if name}  # a frame's index has no name
+
+
+def _swallowed(cells: list[str]) -> WrongError | None:
+    """What is wrong with a row whose cell has taken in the next row: it begins with a quote that is only a quote."""
+    for cell in cells:
+        if "\t" in cell and "\n" in cell:
+            return WrongError(
+                f'"{cell[:40]!r} begins with a quote and goes on in the next line, with its tabs; put the cell in '
+                'quotes and write "" for each quote in it'
+            )
+    return None
 
 
 def _lines(path: FilePath) -> Iterator[str]:

@@ -300,6 +300,11 @@ class Builder:
                 one.text = readings.text(cell, where)
                 if not one.text.strip():
                     one.text = ""
+            case "source" if isinstance(cell, list) and all(isinstance(one, str) for one in cell):
+                raise WrongError(
+                    f"{where} is a list of {len(cell)} texts; a source or prompt is one (candidates stand under a name "
+                    "such as candidates, and right answers under refs)"
+                )
             case "source" | "group" | "keep":
                 one.fields[name if role == "keep" else role] = readings.shown(cell, where)
             case "weight":
@@ -511,7 +516,7 @@ def _refuse_columns(cells: Mapping[str, Any]) -> None:
     sizes = {len(cell) if isinstance(cell, Mapping | list) else 0 for cell in cells.values()}
     if len(cells) > 1 and len(sizes) == 1 and min(sizes) > 1:
         raise WrongError(
-            f"has a whole column of {min(sizes)} cells under each key; write a record for each row (pandas: "
+            f"has {min(sizes)} cells under each key; write a record for each candidate or each segment (pandas: "
             "orient='records', lines=True)"
         )
 

@@ -59,10 +59,12 @@ def read(path, columns=None, lenient=False):
         (csv(changed(logprob=lambda i: f"-1,{i}"), ";"), None, "x:2: '-1,0' is a number with a comma or a perc"),
         (csv(changed(logprob=lambda i: f"{i},5" if i % 2 else i), ";"), None, "x:3: '1,5' is a number with a comma or"),
         (csv(changed(logprob=lambda i: f"{i} %")), None, "x:2: '0 %' is a number with a comma or a percent sign"),
-        (json.dumps({name: [row[name] for row in ROWS] for name in ROWS[0]}), None, "x:1: has a whole column of 24"),
+        (json.dumps({name: [row[name] for row in ROWS] for name in ROWS[0]}), None, "x:1: has 24 cells"),
         (jsonl(changed(question_id=lambda i: 1e17 + i)), None, "x:1: question_id is 1e.17: a float keeps 15 digits"),
         (csv([{"output": "a", "lp": 1}, {"output": "b", "lp": 2}]), "text=output", "x:2: has no segment; .* id=COLUMN"),
         ("a\t-1\nb\t-2\n", None, r"x:1: has no segment; .* how many rows a list has \(--columns size=N\)"),
+        ('id\ttext\tscore\n1\t"a\t0.5\n2\tb"\t1\n', None, "x:2: .* begins with a quote"),
+        (jsonl([{"input": ["hi", "hy"], "output": "hi"}]), None, "x:1: input is a list of 2 texts"),
         ("version https://git-lfs.github.com/spec/v1\noid x\n", None, "x: is a pointer of Git LFS"),
         ("<html><body>404</body></html>\n", None, "x: is a web page; get the file itself"),
         ("0 ||| a ||| LM=-1.5;WP=2\n", None, "x:1: '=-1.5;WP=2' are several features; write blanks between them"),
@@ -298,6 +300,25 @@ def test_lines_of_references_belong_to_the_numbers_of_segments_in_another_order(
 def test_records_are_no_path():
     with pytest.raises(InputError, match=r"a dict is no path of a file; make lists of records by rampion\.Candidates"):
         load_nbest({"id": "1", "hyps": []})
+
+
+def test_every_command_that_judges_doubts_bleu_of_untokenised_text(folder):
+    text = [f'"Well," said {n} of them, "it isn\'t far (is it?)!"' for n in range(12)]
+    Path("refs").write_text("\n".join(text) + "\n")
+    Path("x").write_text(
+        "".join(f"{n} ||| {one} ||| LM= 1\n{n} ||| no, {one} ||| LM= 2\n" for n, one in enumerate(text))
+    )
+    Path("w").write_text("LM= 1\n")
+    said = "--metric bleu:13a gives the numbers that others report"
+    for command in (
+        ["score", "refs", "--metric", "bleu"],
+        ["score", "listed", "--from", "x", "--metric", "bleu"],
+        ["compare", "refs", "a=refs", "--metric", "bleu"],
+        ["compare", "listed", "oracle", "--from", "x", "--metric", "bleu"],
+        ["rerank", "x", "--weights", "w", "--out", "y"],
+    ):
+        assert said in rampion(*command, "--refs", "refs").err, command
+    assert said not in rampion("score", "refs", "--refs", "refs", "--metric", "bleu:13a").err
 
 
 def test_labels_that_are_all_equal_are_bad_input(folder):
