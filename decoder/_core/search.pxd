@@ -4,9 +4,10 @@ A node is a hypothesis, or several that no feature can distinguish from now on: 
 what the templates can see of the last block, and its history what the language model can. Nodes of one state are a
 group, best first. An edge is a way to come from one node to another by one option.
 
-A row is a node, and what it scores once it is known how the next block turns. A grid is the nodes of one group times the options of one span: rows and columns of cells, each of which may become an
-edge. While a stack is filled, cells are tried: a try is an edge whose `next` is its grid, and then the try into the
-same node that was met before. Options are numbered within their sentence from 1 on; 0 is the boundary.
+A row is a node, and its score once it is known how the next block turns. A grid is the nodes of one group times the
+options of one span: rows and columns of cells, each of which may become an edge. While a stack is filled, cells are
+tried: a try is an edge whose `next` is its grid, and then the try into the same node that was met before. Options are
+numbered within their sentence from 1 on; 0 is the boundary.
 """
 
 from rampion._core.types cimport id_t, key_t, real, row_t
@@ -38,13 +39,14 @@ cdef struct frame_t:  # what holds for one sentence
     real slack
 
 cdef packed struct node_t:  # NODE
-    real score   # of the best derivation that leads here; what its state makes certain of the next move is in it, or
-                 # the best that the next move may bring
+    # the score is that of the best derivation that leads here, and of what its state makes certain of the next move, or
+    # the best that the next move may bring
+    real score
     real rank    # score and an estimate of what the rest will bring
     key_t state  # as `packed` has it
     key_t look   # what the templates can see of the last block
     row_t edge   # the try met last while the stack is filled, the first of its edges afterwards
-    id_t option  # one that looks so
+    id_t option  # any option with this look
     id_t slot    # where the table of fresh nodes has it
 
 cdef packed struct edge_t:  # EDGE

@@ -1,4 +1,4 @@
-"""Exact line search (Och 2003): who wins every list along a line, and what corpus the winners make there.
+"""Exact line search (Och 2003): the winners of every list along a line, and the statistics of their corpus.
 
 Candidate i is the line intercepts[i] + x * slopes[i]; the winners of a list are its upper envelope (S5.1).
 Twin: rampion/_reference/envelope.py
@@ -13,8 +13,7 @@ cdef enum:
 
 
 def extremes(const real[::1] values, const row_t[::1] bounds, row_t[::1] least, row_t[::1] most):    # OUT least, most
-    """Who of every list has the least and the greatest value, the earliest of equals; where its list would begin if
-    there is nobody."""
+    """Fill the place of the least and the greatest value of every list: the first of equals, the start if empty."""
     cdef row_t s, i, low, high
     with nogil:
         for s in range(bounds.shape[0] - 1):
@@ -145,8 +144,8 @@ def envelope(
 ):
     """Fill, list after list from left to right, where each winner's reign starts; return how many there are.
 
-    A list's first reign starts at -inf, and the earliest of equal lines wins. Who is flattest, steepest and highest
-    is told by `extremes`. kept is room for the longest list.
+    A list's first reign starts at -inf, and the earliest of equal lines wins. The flattest, steepest and highest
+    lines are found by `extremes`. kept is room for the longest list.
     """
     cdef row_t s, size, count = 0
     with nogil:

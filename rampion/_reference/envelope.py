@@ -1,4 +1,4 @@
-"""Exact line search (Och 2003): who wins every list along a line, and what corpus the winners make there.
+"""Exact line search (Och 2003): the winners of every list along a line, and the statistics of their corpus.
 
 Candidate i is the line intercepts[i] + x * slopes[i]; the winners of a list are its upper envelope (S5.1).
 Twin: rampion/_core/envelope.pyx
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
 
 def extremes(values: Reals, bounds: Offsets, least: Offsets, most: Offsets) -> None:
-    """Who of every list has the least and the greatest value, the earliest of equals; where its list would begin if
-    there is nobody."""
+    """Fill the place of the least and the greatest value of every list: the first of equals, the start if empty."""
     known = values.tolist()
     for s, (start, end) in enumerate(pairwise(bounds.tolist())):
         least[s] = min(range(start, end), key=known.__getitem__, default=start)
@@ -36,8 +35,8 @@ def envelope(
 ) -> int:
     """Fill, list after list from left to right, where each winner's reign starts; return how many there are.
 
-    A list's first reign starts at -inf, and the earliest of equal lines wins. Who is flattest, steepest and highest
-    is told by `extremes`. kept is room for the longest list.
+    A list's first reign starts at -inf, and the earliest of equal lines wins. The flattest, steepest and highest
+    lines are found by `extremes`. kept is room for the longest list.
     """
     heights, rises = intercepts.tolist(), slopes.tolist()
     filled: list[tuple[float, int]] = []
