@@ -1,10 +1,10 @@
 """Which cells to score: cube pruning without a queue.
 
 A cell promises base + score of the row + option gain. In every grid rows and columns are sorted, best first. So the
-cells that promise a certain threshold at least are a staircase, which is walked in rows + columns steps (`reaching`). The
-threshold that about `pops` cells of all grids reach is sought by halving (`seek_bracket`), and the cells above it are
-listed (`take`). Where many cells promise the same, no threshold may fit: then those above the upper bound come first,
-and those between both bounds as far as there is room.
+cells that promise a certain threshold at least are a staircase, which is walked in rows + columns steps (`reaching`).
+The threshold that about `pops` cells of all grids reach is sought by halving (`seek_bracket`), and the cells above it
+are listed (`take`). Where many cells promise the same, no threshold may fit: then those above the upper bound come
+first, and those between both bounds as far as there is room.
 
 The sum of a row is always formed as (base + score) + gain, and does not increase from column to column.
 """
