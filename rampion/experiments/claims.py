@@ -17,7 +17,8 @@ the verdict is "cannot tell at this size". A relation of several claims holds if
 one of them does not. Intervals are those of the paired bootstrap over the units of the two samples (S12.2), at 95 %.
 Two samples of different units, or curves of different lengths, are independent, and the bounds of their difference
 follow from their own intervals:  d - sqrt((a - low_a)^2 + (high_b - b)^2)  and so on. A difference of scores of the
-same segments also has a p-value: the greatest one of approximate randomisation (S12.1) of any two runs.
+same segments also has a p-value, of approximate randomisation (S12.1) of the means over runs: it is about other
+segments, and runs that end alike count once.
 """
 
 from __future__ import annotations
@@ -340,15 +341,14 @@ def apart(a: Interval, b: Interval) -> Interval:
 
 
 def chance(first: Quantity, second: Quantity, outcomes: Outcomes) -> float | None:
-    """The p-value of no difference, where both are scores of the same segments: the greatest of all pairs of runs."""
+    """The p-value of no difference between the means over runs, where both are scores of the same segments."""
     measure = MEASURES[first.measure]
     if measure != MEASURES[second.measure] or not measure.units.endswith("segments"):
         return None
     one, two = (rows(outcomes[each.row], each.measure) for each in (first, second))
     if one.shape[2] != two.shape[2]:
         return None
-    runs = range(max(len(one), len(two)))
-    return max(randomisation(measure.score, two[r % len(two)], one[r % len(one)], TRIALS).p for r in runs)
+    return randomisation(measure.score, two.mean(axis=0), one.mean(axis=0), TRIALS).p
 
 
 def decided(found: Interval, least: float, most: float) -> Verdict:
