@@ -312,7 +312,7 @@ def test_options_that_do_not_fit(folder, monkeypatch, more, said):
         (["--blocks", "b", "--reordering", "odd"], "--reordering odd: expected mon, swap, distortion"),
         (["--resume"], "--resume continues a run with a decoder; tuning on lists begins again"),
         (["--decoder-command", "true"], "a decoder command needs weights to begin with"),
-        (["--decoder-command", "", "--weights", "first.weights"], "the decoder command is empty"),
+        (["--decoder-command", "", "--weights", "first.weights"], "--decoder-command: is empty; give it a value"),
         (["--system", "nowhere"], "nowhere: has no settings.json; put it back, or prepare the system again"),
     ],
 )

@@ -480,8 +480,8 @@ def test_the_command_tells_what_is_wrong(corpus):
         ((source, corpus / "short"), "short: has 1 lines, and"),
         ((corpus / "empty", corpus / "empty"), "empty: holds no lines"),
         ((source, target, "--symmetrise", "grow"), "--symmetrise grow: expected one of intersection"),
-        ((source, target, "--load", "a", "--save", "b"), "give one of them"),
-        ((source, target, "--with", "a", "--load", "b"), "give one of them"),
+        ((source, target, "--load", "a", "--save", "b"), "only one of them can be given"),
+        ((source, target, "--with", "a", "--load", "b"), "only one of them can be given"),
     ):
         code, _, told = rampion("align", *arguments, "--out", out)
         assert code == 2
