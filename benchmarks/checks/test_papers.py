@@ -50,8 +50,10 @@ def test_the_page_shows_what_is_kept_and_says_what_was_not_run(tmp_path, monkeyp
 @pytest.mark.parametrize("code", [0, 1])
 def test_numbers_are_kept_of_a_command_that_came_to_its_end(tmp_path, monkeypatch, code):
     monkeypatch.setattr(run, "KEPT", tmp_path / "kept")
-    (tmp_path / "found.json").write_text("{}")
+    (tmp_path / "found.json").write_text(f'{{"corpus": "{tmp_path}/data/de-en, 3000 held out"}}')
     monkeypatch.setattr(run.subprocess, "run", lambda *_, **__: type("Done", (), {"returncode": code}))
-    job = run.Job("learn/x", ["learn"], tmp_path / "found.json", tmp_path / "kept" / "x.json")
+    job = run.Job("learn/x", ["learn"], tmp_path / "data", tmp_path / "found.json", tmp_path / "kept" / "x.json")
     assert run.perform(job) == (code == 0)
     assert job.kept.exists() == (code == 0)
+    if not code:
+        assert json.loads(job.kept.read_text()) == {"corpus": "de-en, 3000 held out"}

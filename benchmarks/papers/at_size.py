@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -86,6 +85,7 @@ class Job(NamedTuple):
 
     name: str
     arguments: list[str]
+    data: Path
     found: Path
     kept: Path
 
@@ -98,14 +98,14 @@ def jobs(data: Path, out: Path) -> Iterator[Job]:
             arguments = ["reproduce", run.experiment, "--corpus", str(data / text.folder), *text.cut]
             arguments += ["--scale", "full", "--seeds", SEEDS, "--out", str(folder)]
             file = f"{run.experiment.replace('/', '-')}.json"
-            yield Job(f"{run.experiment}/{name}", arguments, folder / file, KEPT / f"{name}-{file}")
+            yield Job(f"{run.experiment}/{name}", arguments, data, folder / file, KEPT / f"{name}-{file}")
     for name in LEARNT:
         text, folder = TEXTS[name], out / "learn" / name
         corpus = data / text.folder
         if text.cut:  # as reproduce has cut it
             corpus = out / name / "-".join(["text", *(part.strip("-") for part in text.cut[-1:])])
         arguments = ["learn", str(corpus), "--out", str(folder), "--seeds", SEEDS]
-        yield Job(f"learn/{name}", arguments, folder / "results.json", KEPT / f"learn-{name}.json")
+        yield Job(f"learn/{name}", arguments, data, folder / "results.json", KEPT / f"learn-{name}.json")
 
 
 def perform(job: Job) -> bool:
@@ -115,7 +115,7 @@ def perform(job: Job) -> bool:
         print(f"{job.name}: ended with an error; what it has made is kept", flush=True)
         return False
     KEPT.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(job.found, job.kept)
+    job.kept.write_text(job.found.read_text("utf-8").replace(f"{job.data}/", ""), "utf-8")  # no folders of this machine
     return True
 
 
@@ -136,7 +136,9 @@ def page() -> Iterator[str]:
 
 def judged(facts: dict[str, Any], name: str) -> str:
     """The first claim of a relation with its numbers, and the verdict on all of its claims."""
-    relation = next(one for one in facts["relations"] if one["id"] == name)
+    relation = next((one for one in facts["relations"] if one["id"] == name), None)
+    if relation is None:  # some of the rows have been run
+        return "| | | not run"
     claim = relation["claims"][0]
     p = "" if claim["p"] is None else f"{claim['p']:.2g}"
     return f"| {claim['value']:+.2f} ({claim['low']:.2f} to {claim['high']:.2f}) | {p} | {relation['verdict']}"
