@@ -243,6 +243,6 @@ def test_a_block_of_the_shortest_lines_takes_little_memory(tmp_path, line):
     try:
         with suppress(FormatError):
             next(nbest.read(path, Labels(Names(), 2)))
-        assert tracemalloc.get_traced_memory()[1] < 20 * size
+        assert tracemalloc.get_traced_memory()[1] < 24 * size  # a line of three bytes takes eight integers
     finally:
         tracemalloc.stop()
