@@ -12,6 +12,7 @@ import rampion
 from rampion.apps.demo_transcripts import LISTED, Recogniser
 
 
+@pytest.mark.slow
 def test_equal_seeds_are_equal_files_that_rampion_reads(tmp_path):
     for name in ("one", "other"):
         good("demo", "transcripts", "--out", tmp_path / name, "--utterances", 12)

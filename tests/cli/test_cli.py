@@ -246,6 +246,7 @@ def test_references_come_from_the_lists_or_from_files(task, tmp_path):
     assert (tmp_path / "other" / "weights.txt").read_bytes() == (task / "run" / "weights.txt").read_bytes()
 
 
+@pytest.mark.slow
 def test_policies_keep_what_they_promise(task, tmp_path):
     lines = [line.split(" ||| ") for line in (task / "dev.nbest").read_text().splitlines()]
     kept = {"early": range(5), "late": range(3, 8)}  # candidates 3 and 4 stand in both

@@ -198,6 +198,7 @@ def test_the_last_resort(task, tmp_path, monkeypatch, error, code, sentence):
         assert told == []
 
 
+@pytest.mark.slow
 def test_without_memory(task, tmp_path):
     """The reader is given far less than it takes: a sentence, nothing left behind."""
     limit = 400 << 20

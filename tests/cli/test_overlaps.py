@@ -146,6 +146,7 @@ def test_what_is_being_written_is_not_swept(task):
     assert (task / "new").read_text() == "ours\n"
 
 
+@pytest.mark.slow
 def test_a_killed_corpus_leaves_nothing_for_long(task):
     with start("corpus", "toy", "--pairs", "100000", "--out", "big") as process:
         while process.poll() is None and not list(task.glob(".big.*.part")):

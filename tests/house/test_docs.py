@@ -61,7 +61,7 @@ RUN = [page for page in PAGES if any(block.kind in ("python", "pycon", "console"
 SLOW = (
     *("README.md", "docs/tour.md", "docs/add-a-loss.md", "docs/compare.md"),
     *("docs/decoder.md", "docs/demo.md", "docs/expected-bleu.md", "docs/relevant-sets.md", "docs/tune-a-decoder.md"),
-    "docs/reproduce.md",
+    *("docs/reproduce.md", "docs/tutorial-asr.md"),
 )
 
 

@@ -74,6 +74,7 @@ def test_wrong_parameters_change_nothing():
     assert repr(model) == "Reranker(recipe='risk', l2=0.5)"
 
 
+@pytest.mark.slow
 def test_pickle_and_joblib_bring_back_model_and_lists(tmp_path):
     lists, references = toy()
     model = Reranker("risk").fit(lists, references)

@@ -168,6 +168,7 @@ def test_the_score_is_weights_times_what_the_derivation_emits(reordering):
     np.testing.assert_array_equal(sums + values @ weights, derivations.scores)
 
 
+@pytest.mark.slow
 def test_a_sentence_of_eight_words():
     found = task(8, [8], longest=2, most=1)
     for reordering in WAYS:
